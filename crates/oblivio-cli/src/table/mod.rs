@@ -1,0 +1,136 @@
+//! Tables in and out: CSV and Parquet files become named columns and back.
+//!
+//! Everything a file can get wrong is refused here, with the file's name, what was found and what to do.
+//! Past this door a table is rectangular, its names are unique and it has at least one column.
+
+mod contain;
+mod csv;
+mod parquet;
+mod read;
+mod shape;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+use oblivio::Column;
+
+pub use read::ReadOptions;
+pub use write::{write, write_bytes};
+
+/// Named columns of equal length.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    columns: Vec<Column>,
+    rows: usize,
+}
+
+impl Table {
+    /// The table of these columns, whose names must differ and whose lengths must agree.
+    pub fn new(columns: Vec<Column>) -> Result<Self> {
+        let rows = check(&columns)?;
+        Ok(Self { columns, rows })
+    }
+
+    /// The table in a CSV or Parquet file, or on standard input if the path is `-`.
+    ///
+    /// The format is taken from the content, then from the file's extension.
+    pub fn read(path: &Path, options: &ReadOptions) -> Result<Self> {
+        read::read(path, options)
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The columns, in the order of the header.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The column of this name.
+    pub fn column(&self, name: &str) -> Result<&Column> {
+        Ok(&self.columns[self.position(name)?])
+    }
+
+    /// The named rows, in the order of `rows`.
+    #[must_use]
+    pub fn select(&self, rows: &[usize]) -> Self {
+        Self {
+            columns: self.columns.iter().map(|c| c.select(rows)).collect(),
+            rows: rows.len(),
+        }
+    }
+
+    fn position(&self, name: &str) -> Result<usize> {
+        self.columns
+            .iter()
+            .position(|column| column.name == name)
+            .ok_or_else(|| self.unknown(name))
+    }
+
+    fn unknown(&self, name: &str) -> anyhow::Error {
+        const SHOWN: usize = 10;
+        let mut names: Vec<&str> = self.columns.iter().map(|c| c.name.as_str()).collect();
+        let guess = nearest(name, &names).map_or(String::new(), |nearest| {
+            format!("; did you mean `{nearest}`?")
+        });
+        if names.len() > SHOWN {
+            names.truncate(SHOWN);
+            names.push("…");
+        }
+        let names = names.join(", ");
+        anyhow!("column `{name}` is not in the table (columns: {names}){guess}")
+    }
+}
+
+/// The name that is most likely meant, if any is similar.
+fn nearest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
+    const SIMILAR: f64 = 0.5;
+    let name = name.trim().to_lowercase();
+    names
+        .iter()
+        .map(|&known| {
+            let similarity = strsim::normalized_damerau_levenshtein(&name, &known.to_lowercase());
+            (known, similarity)
+        })
+        .filter(|(_, similarity)| *similarity >= SIMILAR)
+        .max_by(|(_, a), (_, b)| a.total_cmp(b))
+        .map(|(known, _)| known)
+}
+
+/// The number of rows, if the columns make a table.
+fn check(columns: &[Column]) -> Result<usize> {
+    check_names(columns.iter().map(|column| column.name.as_str()))?;
+    let Some(first) = columns.first() else {
+        bail!("there are no columns; a table needs at least one");
+    };
+    let rows = first.len();
+    match columns.iter().find(|column| column.len() != rows) {
+        None => Ok(rows),
+        Some(other) => bail!(
+            "column `{}` has {} rows but column `{}` has {rows}; give one value per row",
+            other.name,
+            other.len(),
+            first.name,
+        ),
+    }
+}
+
+fn check_names<'n>(names: impl Iterator<Item = &'n str>) -> Result<()> {
+    let mut first_seen = HashMap::new();
+    for (position, name) in (1..).zip(names) {
+        if name.is_empty() {
+            bail!("column {position} has no name; name it in the header or drop it");
+        }
+        if let Some(earlier) = first_seen.insert(name, position) {
+            bail!("columns {earlier} and {position} are both named `{name}`; rename one of them");
+        }
+    }
+    Ok(())
+}

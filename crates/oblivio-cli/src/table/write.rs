@@ -1,0 +1,102 @@
+//! Files appear whole or not at all: written beside their place, then moved into it.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use oblivio::Column;
+use tempfile::NamedTempFile;
+
+use super::{check, csv, parquet};
+
+/// Writes columns as Parquet if the path says so, and as CSV otherwise; `-` is CSV on standard output.
+pub fn write(path: &Path, columns: &[Column]) -> Result<()> {
+    check(columns)?;
+    let extension = path.extension();
+    let bytes = if extension.is_some_and(parquet::is_extension) {
+        parquet::encode(columns)
+    } else {
+        csv::encode(columns, csv::usual_delimiter(extension))
+    };
+    write_bytes(path, &bytes?)
+}
+
+/// Writes bytes to a file, or to standard output if the path is `-`.
+///
+/// A failure leaves an earlier file as it was. A reader that stops listening is no failure.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
+    let written = if path.as_os_str() == "-" {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(bytes).and_then(|()| stdout.flush())
+    } else {
+        store(path, bytes)
+    };
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(explain(path, &error)),
+        _ => Ok(()),
+    }
+}
+
+fn store(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let existing = fs::metadata(path).ok();
+    if let Some(metadata) = &existing {
+        if metadata.is_dir() {
+            return Err(ErrorKind::IsADirectory.into());
+        }
+        if metadata.permissions().readonly() {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
+        if !metadata.is_file() {
+            // A pipe or a device: nothing to replace.
+            return OpenOptions::new().write(true).open(path)?.write_all(bytes);
+        }
+    }
+    // A link stays a link, and the file it points to is replaced.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut file = beside(&target)?;
+    file.write_all(bytes)?;
+    if let Some(metadata) = existing {
+        file.as_file().set_permissions(metadata.permissions())?;
+    }
+    file.persist(target)?;
+    Ok(())
+}
+
+/// A temporary file on the same file system, with the permissions of an ordinary new file.
+fn beside(target: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".oblivio-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(parent(target))
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn explain(path: &Path, error: &io::Error) -> anyhow::Error {
+    let shown = path.display();
+    match error.kind() {
+        ErrorKind::NotFound => anyhow!(
+            "{shown}: the directory {} does not exist; create it first",
+            parent(path).display()
+        ),
+        ErrorKind::NotADirectory => anyhow!(
+            "{shown}: {} is not a directory; choose another path",
+            parent(path).display()
+        ),
+        ErrorKind::IsADirectory => anyhow!("{shown}: this is a directory; give the name of a file"),
+        ErrorKind::PermissionDenied => anyhow!(
+            "{shown}: the file may not be written (permission denied); change the permissions or the path"
+        ),
+        _ => anyhow!("{shown}: the file cannot be written: {error}"),
+    }
+}

@@ -1,0 +1,203 @@
+//! Named columns: how tables reach the engine, whatever file or frame they come from.
+
+use std::collections::HashMap;
+
+use crate::error::{Error, Result};
+
+/// One named column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// The name in the table's header.
+    pub name: String,
+    /// One value per row.
+    pub values: Values,
+}
+
+/// The values of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Numbers; NaN is a missing value.
+    Numbers(Vec<f64>),
+    /// Categories, each row a position in `levels` or [`MISSING`].
+    Categories {
+        /// The distinct categories.
+        levels: Vec<String>,
+        /// The category of each row.
+        codes: Vec<u32>,
+    },
+}
+
+/// The code of a missing category.
+pub const MISSING: u32 = u32::MAX;
+
+impl Column {
+    /// A column of numbers.
+    pub fn numbers(name: impl Into<String>, values: Vec<f64>) -> Self {
+        Self {
+            name: name.into(),
+            values: Values::Numbers(values),
+        }
+    }
+
+    /// A column of categories given as text, `None` for a missing one.
+    pub fn texts<'t>(
+        name: impl Into<String>,
+        values: impl IntoIterator<Item = Option<&'t str>>,
+    ) -> Self {
+        let mut levels: Vec<String> = Vec::new();
+        let mut known: HashMap<&'t str, u32> = HashMap::new();
+        let codes = values
+            .into_iter()
+            .map(|value| match value {
+                None => MISSING,
+                Some(text) => *known.entry(text).or_insert_with(|| {
+                    levels.push(text.to_owned());
+                    levels.len() as u32 - 1
+                }),
+            })
+            .collect();
+        Self {
+            name: name.into(),
+            values: Values::Categories { levels, codes },
+        }
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        match &self.values {
+            Values::Numbers(values) => values.len(),
+            Values::Categories { codes, .. } => codes.len(),
+        }
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The rows whose value is missing.
+    pub fn missing(&self) -> Vec<usize> {
+        match &self.values {
+            Values::Numbers(values) => positions(values, |v| v.is_nan()),
+            Values::Categories { codes, .. } => positions(codes, |c| *c == MISSING),
+        }
+    }
+
+    /// The named rows, in the order of `rows`.
+    pub fn select(&self, rows: &[usize]) -> Self {
+        Self {
+            name: self.name.clone(),
+            values: match &self.values {
+                Values::Numbers(values) => {
+                    Values::Numbers(rows.iter().map(|&i| values[i]).collect())
+                }
+                Values::Categories { levels, codes } => Values::Categories {
+                    levels: levels.clone(),
+                    codes: rows.iter().map(|&i| codes[i]).collect(),
+                },
+            },
+        }
+    }
+
+    /// The column's levels and codes, numbers read as categories: 1 and 1.0 are both `1`.
+    pub fn to_categories(&self) -> (Vec<String>, Vec<u32>) {
+        let values = match &self.values {
+            Values::Categories { levels, codes } => return (levels.clone(), codes.clone()),
+            Values::Numbers(values) => values,
+        };
+        let mut levels = Vec::new();
+        let mut known: HashMap<u64, u32> = HashMap::new();
+        let codes = values
+            .iter()
+            .map(|v| {
+                if v.is_nan() {
+                    return MISSING;
+                }
+                // Adding zero makes -0 and 0 one value.
+                let v = v + 0.0;
+                *known.entry(v.to_bits()).or_insert_with(|| {
+                    levels.push(v.to_string());
+                    levels.len() as u32 - 1
+                })
+            })
+            .collect();
+        (levels, codes)
+    }
+
+    /// The column as numbers: categories that all read as numbers become them.
+    pub fn to_numbers(&self) -> Result<Vec<f64>> {
+        match &self.values {
+            Values::Numbers(values) => Ok(values.clone()),
+            Values::Categories { levels, codes } => {
+                let numbers = levels
+                    .iter()
+                    .map(|level| {
+                        level.trim().parse::<f64>().map_err(|_| Error::NotNumeric {
+                            column: self.name.clone(),
+                            value: level.clone(),
+                        })
+                    })
+                    .collect::<Result<Vec<f64>>>()?;
+                Ok(codes
+                    .iter()
+                    .map(|&c| numbers.get(c as usize).copied().unwrap_or(f64::NAN))
+                    .collect())
+            }
+        }
+    }
+}
+
+fn positions<T>(values: &[T], test: impl Fn(&T) -> bool) -> Vec<usize> {
+    (0..values.len()).filter(|&i| test(&values[i])).collect()
+}
+
+/// Sorts categories as a person would: whole numbers by value, then text by letter.
+pub(crate) fn sort_levels(levels: &mut [String]) {
+    let number = |level: &str| level.parse::<i64>().ok();
+    levels.sort_by(|a, b| match (number(a), number(b)) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        (Some(_), None) => std::cmp::Ordering::Less,
+        (None, Some(_)) => std::cmp::Ordering::Greater,
+        (None, None) => a.cmp(b),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_become_categories_and_back() {
+        let (levels, codes) =
+            Column::numbers("g", vec![1.0, 0.0, -0.0, 2.5, f64::NAN]).to_categories();
+        assert_eq!(levels, ["1", "0", "2.5"]);
+        assert_eq!(codes, [0, 1, 1, 2, MISSING]);
+        let column = Column {
+            name: "g".into(),
+            values: Values::Categories { levels, codes },
+        };
+        let numbers = column.to_numbers().unwrap();
+        assert_eq!(numbers[..4], [1.0, 0.0, 0.0, 2.5]);
+        assert!(numbers[4].is_nan());
+        assert_eq!(column.missing(), vec![4]);
+    }
+
+    #[test]
+    fn text_is_not_a_number() {
+        let column = Column::texts("g", [Some("1"), Some("one")]);
+        assert_eq!(
+            column.to_numbers(),
+            Err(Error::NotNumeric {
+                column: "g".into(),
+                value: "one".into()
+            })
+        );
+    }
+
+    #[test]
+    fn levels_sort_by_value_then_letter() {
+        let mut levels = ["b", "10", "9", "a", "-1"].map(String::from);
+        sort_levels(&mut levels);
+        assert_eq!(levels, ["-1", "9", "10", "a", "b"]);
+    }
+}

@@ -1,0 +1,218 @@
+//! What the engine refuses, and what it accepts with a remark.
+
+/// The engine's result.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An input the engine refuses, or a computation it could not finish.
+///
+/// Every variant carries the numbers and names a caller needs to find the offending value.
+/// A solver that stops early is not an error: it reports its [`Convergence`](crate::learn::Convergence).
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "each field is named in its variant's sentence")]
+pub enum Error {
+    /// A feature or target that is not a finite number.
+    #[error("{name} is {value} in row {row}; every value must be finite: remove or replace it")]
+    NotFinite {
+        name: String,
+        row: usize,
+        value: f64,
+    },
+
+    /// Two inputs that should describe the same rows do not.
+    #[error("{what} has {found} rows but {needed} are needed; give one value per row")]
+    Length {
+        what: &'static str,
+        found: usize,
+        needed: usize,
+    },
+
+    /// A buffer whose length is no multiple of its width.
+    #[error("{found} numbers cannot fill rows of {columns} columns; the matrix must be complete")]
+    Ragged { found: usize, columns: usize },
+
+    /// Rows with the wrong number of features.
+    #[error("the rows have {found} features but the model was fitted on {needed}; give the same columns in the same order")]
+    Width { found: usize, needed: usize },
+
+    /// Too few rows for anything to be estimated.
+    #[error("{what} has {found} rows; at least {needed} are needed")]
+    TooFewRows {
+        what: &'static str,
+        found: usize,
+        needed: usize,
+    },
+
+    /// A setting outside its range.
+    #[error("{name} must be {expected}, got {value}")]
+    InvalidParameter {
+        name: &'static str,
+        expected: &'static str,
+        value: String,
+    },
+
+    /// A kernel, rule or other setting that cannot be read.
+    #[error("cannot read `{text}` as {what}: expected {expected} at character {position}")]
+    Syntax {
+        what: &'static str,
+        text: String,
+        position: usize,
+        expected: &'static str,
+    },
+
+    /// A column that the model needs and the table lacks.
+    #[error("column `{name}` is not in the table{}", nearest.as_ref().map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
+    UnknownColumn {
+        name: String,
+        nearest: Option<String>,
+    },
+
+    /// The same column name twice.
+    #[error("column `{name}` occurs {count} times; names must be unique")]
+    DuplicateColumn { name: String, count: usize },
+
+    /// A column of text where numbers are needed.
+    #[error("column `{column}` holds text such as `{value}` but numbers are needed; convert it or declare it categorical")]
+    NotNumeric { column: String, value: String },
+
+    /// Missing values where none are allowed.
+    #[error("column `{column}` has {count} missing values, the first in row {row}; fill them in or drop those rows")]
+    MissingValues {
+        column: String,
+        count: usize,
+        row: usize,
+    },
+
+    /// A sensitive value is missing and no policy says what to do.
+    #[error("sensitive column `{column}` has {count} missing values, the first in row {row}; fill them in, drop those rows, or treat missing as a category of its own (missing policy `category`)")]
+    MissingSensitive {
+        column: String,
+        count: usize,
+        row: usize,
+    },
+
+    /// The model needs sensitive values and got none.
+    #[error("the model was fitted with sensitive columns {columns} and needs them to predict; it reads them to take their influence out")]
+    SensitiveNeeded { columns: String },
+
+    /// A category that no reference row has.
+    #[error("sensitive column `{column}` has the value `{value}`, which no reference row has (known: {known}); add such rows or set the unknown policy to `population`")]
+    UnknownCategory {
+        column: String,
+        value: String,
+        known: String,
+    },
+
+    /// A feature's category that was not there when the model was fitted.
+    #[error("column `{column}` has the category `{value}`, which was not there at the fit (known: {known}); replace it or fit again with it")]
+    UnknownLevel {
+        column: String,
+        value: String,
+        known: String,
+    },
+
+    /// A cell without reference rows and without an enclosing cell that has some.
+    #[error("the cell {cell} holds no reference row, so its conditional mean is undefined; use a coarser partition, more rows, or the unknown policy `population`")]
+    EmptyCell { cell: String },
+
+    /// A continuous sensitive value outside given bounds.
+    #[error("sensitive column `{column}` has the value {value}, outside its bounds [{low}, {high}]; widen the bounds or set the range policy to `clamp`")]
+    OutOfBounds {
+        column: String,
+        value: f64,
+        low: f64,
+        high: f64,
+    },
+
+    /// Reference rows that are not rows of the table.
+    #[error("reference row {row} is not in the table of {rows} rows; rows are numbered from 0")]
+    NoSuchRow { row: usize, rows: usize },
+
+    /// The system of ridge regression could not be factorised.
+    #[error("the kernel matrix plus penalty {penalty} is not positive definite (pivot {pivot}); raise the penalty")]
+    NotPositiveDefinite { pivot: usize, penalty: f64 },
+
+    /// The computation left the range of floating-point numbers.
+    #[error("{what} is not finite; rescale the features or the target, or choose another kernel")]
+    Overflow { what: &'static str },
+
+    /// More memory than there is.
+    #[error("a kernel matrix of {rows} rows needs {gigabytes:.1} GB, more than can be had; use fewer rows")]
+    TooLarge { rows: usize, gigabytes: f64 },
+
+    /// Bytes that are not a model this version can read.
+    #[error("this is not a readable model: {problem}")]
+    InvalidModel { problem: String },
+
+    /// A model written by a later version.
+    #[error("the model has format {found} but this version reads up to {known}; update oblivio")]
+    ModelTooNew { found: u64, known: u64 },
+
+    /// The caller asked to stop.
+    #[error("the computation was interrupted")]
+    Interrupted,
+}
+
+/// Something accepted that the user should know of.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "each field is named in its variant's sentence")]
+pub enum Warning {
+    /// All reference rows share one cell.
+    SingleCell,
+    /// Features without variance.
+    ConstantFeatures { names: Vec<String> },
+    /// Rows whose features repeat another row's.
+    DuplicateRows { count: usize },
+    /// A continuous sensitive column that takes one value.
+    ConstantSensitive { column: String },
+    /// Fewer cells than asked, because values repeat.
+    FewerCells {
+        column: String,
+        asked: usize,
+        made: usize,
+    },
+    /// Cells with a single reference row.
+    SingletonCells { count: usize },
+    /// The solver stopped before its goal.
+    NotConverged { residual: f64, goal: f64 },
+}
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::SingleCell => write!(
+                f,
+                "all reference rows fall in one cell: there is nothing to remove"
+            ),
+            Self::ConstantFeatures { names } => write!(
+                f,
+                "constant features tell nothing and are left out of the kernel's scale: {}",
+                names.join(", ")
+            ),
+            Self::DuplicateRows { count } => {
+                write!(f, "{count} rows have the same features as an earlier row")
+            }
+            Self::ConstantSensitive { column } => write!(
+                f,
+                "sensitive column `{column}` takes one value: there is nothing to remove for it"
+            ),
+            Self::FewerCells {
+                column,
+                asked,
+                made,
+            } => write!(
+                f,
+                "sensitive column `{column}` has too many equal values for {asked} cells; {made} were made"
+            ),
+            Self::SingletonCells { count } => write!(
+                f,
+                "{count} cells hold a single reference row, which is then its own mean: use fewer cells"
+            ),
+            Self::NotConverged { residual, goal } => write!(
+                f,
+                "the solver stopped at relative residual {residual:.1e} (goal {goal:.1e})"
+            ),
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! One block of a kernel matrix: geometry by matrix product, profile while the block is in cache.
+
+use std::ops::Range;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, Par};
+
+use super::exp::{Vectorized, exp, multiply_add, vectorize};
+use super::{Kernel, Smoothness};
+use crate::points::Points;
+
+/// Points as the blocks need them: features as columns, and for kernels of the distance centred, with squared norms.
+///
+/// Distances come from $\|x\|^2 + \|x'\|^2 - 2\langle x, x'\rangle$, which loses digits when the points are far from the
+/// origin compared with each other; a shift of the origin changes no distance.
+#[derive(Debug)]
+pub struct Side {
+    raw: Mat<f64>,
+    centred: Mat<f64>,
+    squared_norms: Vec<f64>,
+}
+
+impl Side {
+    /// Prepares points for `kernel`; both sides of a matrix need the same `centre`.
+    pub fn new(kernel: &Kernel, points: &Points, centre: &[f64]) -> Self {
+        let products = |k: &Kernel| {
+            matches!(
+                k,
+                Kernel::Linear | Kernel::Polynomial { .. } | Kernel::Laplacian { .. }
+            )
+        };
+        let distances = |k: &Kernel| matches!(k, Kernel::Gaussian { .. } | Kernel::Matern { .. });
+        let columns = |needed: bool, centre: &dyn Fn(usize) -> f64| {
+            let rows = if needed { points.len() } else { 0 };
+            Mat::from_fn(rows, points.dim(), |i, k| points.row(i)[k] - centre(k))
+        };
+        let raw = columns(kernel.any(&products), &|_| 0.0);
+        let centred = columns(kernel.any(&distances), &|k| centre[k]);
+        let squared_norms = (0..centred.nrows())
+            .map(|i| {
+                (0..points.dim())
+                    .map(|k| centred[(i, k)] * centred[(i, k)])
+                    .sum()
+            })
+            .collect();
+        Self {
+            raw,
+            centred,
+            squared_norms,
+        }
+    }
+
+    /// The mean of the points, the centre that suits them.
+    pub fn centre(points: &Points) -> Vec<f64> {
+        (0..points.dim())
+            .map(|k| {
+                let sum: f64 = (0..points.len()).map(|i| points.row(i)[k]).sum();
+                let mean = sum / points.len().max(1) as f64;
+                if mean.is_finite() { mean } else { 0.0 }
+            })
+            .collect()
+    }
+}
+
+/// Part of a column-major matrix, held by one thread.
+pub(crate) struct Tile<'a> {
+    values: &'a mut [f64],
+    stride: usize,
+    rows: usize,
+    columns: usize,
+}
+
+impl<'a> Tile<'a> {
+    /// `values` starts at the tile's first entry; column j starts `j * stride` further on.
+    pub(crate) fn new(values: &'a mut [f64], stride: usize, rows: usize, columns: usize) -> Self {
+        Self {
+            values,
+            stride,
+            rows,
+            columns,
+        }
+    }
+
+    pub(crate) fn column(&mut self, j: usize) -> &mut [f64] {
+        &mut self.values[j * self.stride..][..self.rows]
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    pub(crate) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    fn as_mat(&mut self) -> MatMut<'_, f64> {
+        MatMut::from_column_major_slice_with_stride_mut(
+            self.values,
+            self.rows,
+            self.columns,
+            self.stride,
+        )
+    }
+}
+
+/// The rows and columns of a matrix that a tile stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Span {
+    pub(crate) rows: Range<usize>,
+    pub(crate) columns: Range<usize>,
+}
+
+/// Writes $k(x_i, x'_j)$ into `tile`.
+///
+/// `symmetric` says that both sides are the same points: then the diagonal is exactly k(x, x).
+/// `spare` keeps the memory that sums and products need from one call to the next.
+pub(super) fn fill(
+    kernel: &Kernel,
+    (left, right): (&Side, &Side),
+    span: &Span,
+    symmetric: bool,
+    tile: &mut Tile,
+    spare: &mut Vec<Vec<f64>>,
+) {
+    let product = |left: &Mat<f64>, right: &Mat<f64>, factor: f64, tile: &mut Tile| {
+        matmul(
+            tile.as_mat(),
+            Accum::Replace,
+            left.as_ref().subrows(span.rows.start, span.rows.len()),
+            right
+                .as_ref()
+                .subrows(span.columns.start, span.columns.len())
+                .transpose(),
+            factor,
+            Par::Seq,
+        );
+    };
+    let squared = (
+        &left.squared_norms[..],
+        &right.squared_norms[..],
+    );
+    match kernel {
+        Kernel::Linear => product(&left.raw, &right.raw, 1.0, tile),
+        Kernel::Polynomial {
+            degree,
+            gamma,
+            coef0,
+        } => {
+            product(&left.raw, &right.raw, *gamma, tile);
+            vectorize(Power(tile, *degree, *coef0));
+        }
+        Kernel::Gaussian { gamma } => {
+            product(&left.centred, &right.centred, 2.0 * gamma, tile);
+            vectorize(Gaussian(tile, *gamma, squared, span));
+        }
+        Kernel::Matern { smoothness, gamma } => {
+            product(&left.centred, &right.centred, -2.0, tile);
+            vectorize(Matern(tile, (*smoothness, *gamma), squared, span));
+        }
+        Kernel::Laplacian { gamma } => {
+            vectorize(Laplacian(tile, *gamma, (&left.raw, &right.raw), span));
+        }
+        Kernel::Sum(kernels) | Kernel::Product(kernels) => {
+            let combine = match kernel {
+                Kernel::Sum(_) => |a, b| a + b,
+                _ => |a: f64, b: f64| a * b,
+            };
+            fill(&kernels[0], (left, right), span, symmetric, tile, spare);
+            let (rows, columns) = (tile.rows(), tile.columns());
+            let mut memory = spare.pop().unwrap_or_default();
+            memory.resize(rows * columns, 0.0);
+            for kernel in &kernels[1..] {
+                let mut other = Tile::new(&mut memory, rows, rows, columns);
+                fill(kernel, (left, right), span, symmetric, &mut other, spare);
+                for j in 0..columns {
+                    for (a, b) in tile.column(j).iter_mut().zip(other.column(j)) {
+                        *a = combine(*a, *b);
+                    }
+                }
+            }
+            spare.push(memory);
+        }
+        Kernel::Scaled(factor, kernel) => {
+            fill(kernel, (left, right), span, symmetric, tile, spare);
+            for j in 0..tile.columns() {
+                tile.column(j).iter_mut().for_each(|v| *v *= factor);
+            }
+        }
+    }
+    if symmetric && matches!(kernel, Kernel::Gaussian { .. } | Kernel::Matern { .. }) {
+        for i in span.rows.start.max(span.columns.start)..span.rows.end.min(span.columns.end) {
+            tile.column(i - span.columns.start)[i - span.rows.start] = 1.0;
+        }
+    }
+}
+
+/// $(v + c_0)^p$ where v = γ⟨x, x'⟩
+struct Power<'a, 't>(&'a mut Tile<'t>, u32, f64);
+
+impl Vectorized for Power<'_, '_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Self(tile, degree, coef0) = self;
+        for j in 0..tile.columns {
+            for v in tile.column(j) {
+                let base = *v + coef0;
+                *v = match degree {
+                    1 => base,
+                    2 => base * base,
+                    3 => base * base * base,
+                    _ => base.powi(degree.cast_signed()),
+                };
+            }
+        }
+    }
+}
+
+/// exp(v − γ‖x‖² − γ‖x'‖²) where v = 2γ⟨x, x'⟩
+struct Gaussian<'a, 't>(&'a mut Tile<'t>, f64, (&'a [f64], &'a [f64]), &'a Span);
+
+impl Vectorized for Gaussian<'_, '_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Self(tile, gamma, (left, right), span) = self;
+        let left = &left[span.rows.clone()];
+        for (j, y) in right[span.columns.clone()].iter().enumerate() {
+            let y = gamma * y;
+            for (v, x) in tile.column(j).iter_mut().zip(left) {
+                let exponent = multiply_add::<FUSED>(-gamma, *x, *v - y);
+                // Rounding can leave a tiny positive exponent between equal points.
+                *v = exp::<FUSED>(if exponent > 0.0 { 0.0 } else { exponent });
+            }
+        }
+    }
+}
+
+/// The profile of u = √(2ν) γ √(v + ‖x‖² + ‖x'‖²) where v = −2⟨x, x'⟩
+struct Matern<'a, 't>(
+    &'a mut Tile<'t>,
+    (Smoothness, f64),
+    (&'a [f64], &'a [f64]),
+    &'a Span,
+);
+
+impl Vectorized for Matern<'_, '_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Self(tile, (smoothness, gamma), (left, right), span) = self;
+        let factor = smoothness.factor() * gamma;
+        let (linear, quadratic) = match smoothness {
+            Smoothness::Half => (0.0, 0.0),
+            Smoothness::ThreeHalves => (1.0, 0.0),
+            Smoothness::FiveHalves => (1.0, 1.0 / 3.0),
+        };
+        let left = &left[span.rows.clone()];
+        for (j, y) in right[span.columns.clone()].iter().enumerate() {
+            for (v, x) in tile.column(j).iter_mut().zip(left) {
+                let squared = *v + x + y;
+                let u = factor * (if squared < 0.0 { 0.0 } else { squared }).sqrt();
+                // An infinite u would meet exp(−u) = 0 as infinity times zero.
+                let u = if u > 1e150 { 1e150 } else { u };
+                *v = (1.0 + u * (linear + quadratic * u)) * exp::<FUSED>(-u);
+            }
+        }
+    }
+}
+
+/// exp(−γ‖x − x'‖₁)
+struct Laplacian<'a, 't>(&'a mut Tile<'t>, f64, (&'a Mat<f64>, &'a Mat<f64>), &'a Span);
+
+impl Vectorized for Laplacian<'_, '_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Self(tile, gamma, (left, right), span) = self;
+        for j in 0..tile.columns {
+            let column = tile.column(j);
+            column.fill(0.0);
+            for k in 0..left.ncols() {
+                let y = right[(span.columns.start + j, k)];
+                let x = &left.col_as_slice(k)[span.rows.clone()];
+                for (v, x) in column.iter_mut().zip(x) {
+                    *v += (x - y).abs();
+                }
+            }
+            for v in column {
+                *v = exp::<FUSED>(-gamma * *v);
+            }
+        }
+    }
+}
+
+/// Adds w_j times column j of the tile to the sums of its group.
+pub(super) fn accumulate(tile: &mut Tile, weights: &[f64], groups: &[u32], sums: &mut [f64]) {
+    vectorize(Accumulate(tile, weights, groups, sums));
+}
+
+struct Accumulate<'a, 't>(&'a mut Tile<'t>, &'a [f64], &'a [u32], &'a mut [f64]);
+
+impl Vectorized for Accumulate<'_, '_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Self(tile, weights, groups, sums) = self;
+        for (j, (weight, group)) in weights.iter().zip(groups).enumerate() {
+            let rows = tile.rows;
+            let sums = &mut sums[*group as usize * rows..][..rows];
+            for (sum, v) in sums.iter_mut().zip(tile.column(j)) {
+                *sum = multiply_add::<FUSED>(*weight, *v, *sum);
+            }
+        }
+    }
+}

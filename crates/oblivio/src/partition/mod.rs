@@ -1,0 +1,377 @@
+//! The partition of the sensitive values into cells, and what becomes of values it has no cell for.
+
+mod axis;
+mod rule;
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use self::axis::{Axis, Cut, UNSEEN};
+pub use self::rule::{
+    Binning, CellCount, EmptyCell, Missing, OutOfRange, PartitionRule, Policies, UnseenCategory,
+};
+use crate::column::Values;
+use crate::error::{Error, Result, Warning};
+use crate::sensitive::{Kind, Sensitive};
+
+/// Cells of the sensitive values: the combinations of categories and bins that reference rows have.
+///
+/// Fitted on the reference rows and frozen. [`assign`](Partition::assign) finds the cell of any row, or what stands in
+/// for it by the [`Policies`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Partition {
+    axes: Vec<Axis>,
+    policies: Policies,
+    /// The position on every axis of each cell, in lexical order.
+    keys: Vec<Vec<u32>>,
+    /// The weight of the reference rows in each cell.
+    mass: Vec<f64>,
+    /// The number of reference rows in each cell.
+    counts: Vec<usize>,
+}
+
+/// The cell of each row.
+///
+/// Numbers below the number of cells of the partition are those cells; further numbers are the `mixtures`, in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Assignment {
+    /// One number per row.
+    pub cells: Vec<u32>,
+    /// Rows without a cell of their own: weights over the cells. They sum to 1, or to 0 where the mean is taken as 0.
+    pub mixtures: Vec<Vec<f64>>,
+    /// How often a policy was used.
+    pub uses: Uses,
+}
+
+/// How many rows needed a policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Uses {
+    /// The row's cell holds no reference row.
+    pub empty_cell: usize,
+    /// A category no reference row has.
+    pub unseen_category: usize,
+    /// A continuous value outside the reference's range, or outside given bounds.
+    pub out_of_range: usize,
+    /// A missing value, taken as a category.
+    pub missing: usize,
+}
+
+impl Partition {
+    /// Cuts the sensitive values of the reference rows, `weights` saying how often each row counts.
+    pub fn fit(
+        rule: &PartitionRule,
+        reference: &Sensitive,
+        weights: &[f64],
+    ) -> Result<(Self, Vec<Warning>)> {
+        if reference.is_empty() {
+            return Err(Error::TooFewRows {
+                what: "the reference",
+                found: 0,
+                needed: 1,
+            });
+        }
+        rule.check(reference)?;
+        let kinds: Vec<Kind> = reference.columns().iter().map(|c| rule.kind(c)).collect();
+        let continuous = kinds.iter().filter(|k| **k == Kind::Continuous).count();
+        let cells = rule.cells.resolve(effective_rows(weights), continuous);
+        let mut warnings = Vec::new();
+        let axes = reference
+            .columns()
+            .iter()
+            .zip(&kinds)
+            .map(|(column, kind)| Axis::fit(column, weights, *kind, cells, rule, &mut warnings))
+            .collect::<Result<Vec<_>>>()?;
+        let mut occupied: BTreeMap<Vec<u32>, (f64, usize)> = BTreeMap::new();
+        for (key, weight) in locate(&axes, reference, &rule.policies)?.0.zip(weights) {
+            let (mass, count) = occupied.entry(key).or_default();
+            *mass += weight;
+            *count += 1;
+        }
+        if occupied.len() == 1 && !axes.is_empty() {
+            warnings.push(Warning::SingleCell);
+        }
+        let singletons = occupied.values().filter(|(_, count)| *count == 1).count();
+        if singletons > 0 {
+            warnings.push(Warning::SingletonCells { count: singletons });
+        }
+        let (keys, (mass, counts)) = occupied.into_iter().unzip();
+        let partition = Self {
+            axes,
+            policies: rule.policies,
+            keys,
+            mass,
+            counts,
+        };
+        Ok((partition, warnings))
+    }
+
+    /// The number of cells.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there is no cell; no fitted partition is empty.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The sensitive columns, in order.
+    pub fn columns(&self) -> impl Iterator<Item = (&str, Kind)> {
+        self.axes.iter().map(|axis| {
+            let kind = match axis.cut {
+                Cut::Categories { .. } => Kind::Categorical,
+                Cut::Bins { .. } => Kind::Continuous,
+            };
+            (axis.name.as_str(), kind)
+        })
+    }
+
+    /// The inner edges of a continuous column's bins.
+    pub fn edges(&self, column: &str) -> Option<&[f64]> {
+        self.axes.iter().find_map(|axis| match &axis.cut {
+            Cut::Bins { edges, .. } if axis.name == column => Some(&edges[..]),
+            _ => None,
+        })
+    }
+
+    /// The weight N_c of the reference rows in each cell.
+    pub fn mass(&self) -> &[f64] {
+        &self.mass
+    }
+
+    /// The number of reference rows in each cell.
+    pub fn counts(&self) -> &[usize] {
+        &self.counts
+    }
+
+    /// The cell in words.
+    pub fn label(&self, cell: usize) -> String {
+        self.describe(&self.keys[cell].iter().map(|&p| p..p + 1).collect::<Vec<_>>())
+    }
+
+    fn describe(&self, ranges: &[Range<u32>]) -> String {
+        if self.axes.is_empty() {
+            return "all rows".into();
+        }
+        self.axes
+            .iter()
+            .zip(ranges)
+            .map(|(axis, range)| axis.describe(range.start, range.end))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    /// The cell of every row, or what the policies put in its place.
+    ///
+    /// Columns are found by name.
+    pub fn assign(&self, sensitive: &Sensitive) -> Result<Assignment> {
+        let (keys, mut uses) = locate(&self.axes, sensitive, &self.policies)?;
+        let lookup: HashMap<&[u32], u32> = self
+            .keys
+            .iter()
+            .enumerate()
+            .map(|(cell, key)| (&key[..], cell as u32))
+            .collect();
+        let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
+        let mut mixtures = Vec::new();
+        let mut cells = Vec::with_capacity(sensitive.len());
+        for (row, key) in keys.enumerate() {
+            if let Some(&cell) = lookup.get(&key[..]) {
+                cells.push(cell);
+                continue;
+            }
+            if key.contains(&UNSEEN) {
+                uses.unseen_category += 1;
+            } else {
+                uses.empty_cell += 1;
+            }
+            if let Some(&cell) = known.get(&key) {
+                cells.push(cell);
+                continue;
+            }
+            mixtures.push(self.stand_in(&key, sensitive, row)?);
+            let cell = (self.len() + mixtures.len() - 1) as u32;
+            known.insert(key, cell);
+            cells.push(cell);
+        }
+        Ok(Assignment {
+            cells,
+            mixtures,
+            uses,
+        })
+    }
+
+    /// The weights over the cells that stand in for a key without reference rows.
+    fn stand_in(&self, key: &[u32], sensitive: &Sensitive, row: usize) -> Result<Vec<f64>> {
+        let total: f64 = self.mass.iter().sum();
+        let population = || self.mass.iter().map(|mass| mass / total).collect();
+        let zero = || vec![0.0; self.len()];
+        if let Some(axis) = key.iter().position(|&p| p == UNSEEN) {
+            return match self.policies.category {
+                UnseenCategory::Error => Err(self.unseen(&self.axes[axis], sensitive, row)),
+                UnseenCategory::Population => Ok(population()),
+                UnseenCategory::Zero => Ok(zero()),
+            };
+        }
+        let empty = || Error::EmptyCell {
+            cell: self.describe(&key.iter().map(|&p| p..p + 1).collect::<Vec<_>>()),
+        };
+        match self.policies.empty {
+            EmptyCell::Error => Err(empty()),
+            EmptyCell::Population => Ok(population()),
+            EmptyCell::Zero => Ok(zero()),
+            // Categories are never joined, so an unseen combination of them is treated as an unseen category.
+            EmptyCell::Enclosing => match (self.enclosing(key), self.policies.category) {
+                (Some(weights), _) => Ok(weights),
+                (None, UnseenCategory::Error) => Err(empty()),
+                (None, UnseenCategory::Population) => Ok(population()),
+                (None, UnseenCategory::Zero) => Ok(zero()),
+            },
+        }
+    }
+
+    /// The smallest enclosing cell with reference rows, as weights over its cells.
+    ///
+    /// A single continuous column is widened step by step. Among several columns the finest continuous one (the last of
+    /// these) is dropped first, and so on while more than one is left.
+    fn enclosing(&self, key: &[u32]) -> Option<Vec<f64>> {
+        let mut ranges: Vec<Range<u32>> = key.iter().map(|&p| p..p + 1).collect();
+        // A missing value is a level of its own, which has no neighbours.
+        let mut open: Vec<usize> = (0..key.len())
+            .filter(|&a| self.axes[a].bins().is_some_and(|bins| key[a] < bins))
+            .collect();
+        let bins = |axis: usize| self.axes[axis].bins().unwrap_or(0);
+        let mut drop_first = key.len() > 1;
+        while !open.is_empty() {
+            if open.len() > 1 || drop_first {
+                let finest = (0..open.len()).max_by_key(|&i| bins(open[i]))?;
+                let axis = open.remove(finest);
+                ranges[axis] = 0..bins(axis);
+                drop_first = false;
+                if let Some(weights) = self.weights_within(&ranges) {
+                    return Some(weights);
+                }
+            } else {
+                let axis = open.remove(0);
+                for wider in widening(&self.axes[axis], key[axis]) {
+                    ranges[axis] = wider;
+                    if let Some(weights) = self.weights_within(&ranges) {
+                        return Some(weights);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    fn weights_within(&self, ranges: &[Range<u32>]) -> Option<Vec<f64>> {
+        let inside: Vec<f64> = self
+            .keys
+            .iter()
+            .zip(&self.mass)
+            .map(|(key, mass)| {
+                let inside = key.iter().zip(ranges).all(|(p, range)| range.contains(p));
+                if inside { *mass } else { 0.0 }
+            })
+            .collect();
+        let total: f64 = inside.iter().sum();
+        (total > 0.0).then(|| inside.iter().map(|mass| mass / total).collect())
+    }
+
+    fn unseen(&self, axis: &Axis, sensitive: &Sensitive, row: usize) -> Error {
+        let value = sensitive.column(&axis.name).map_or(String::new(), |column| {
+            match &column.select(&[row]).values {
+                Values::Numbers(values) => values[0].to_string(),
+                Values::Categories { levels, codes } => {
+                    levels.get(codes[0] as usize).cloned().unwrap_or_default()
+                }
+            }
+        });
+        let known = match &axis.cut {
+            Cut::Categories { levels } => listed(levels),
+            Cut::Bins { .. } => String::new(),
+        };
+        Error::UnknownCategory {
+            column: axis.name.clone(),
+            value,
+            known,
+        }
+    }
+
+    /// Refuses what cannot have come from a fit (a damaged or hostile model file).
+    pub(crate) fn is_sound(&self) -> bool {
+        !self.keys.is_empty()
+            && self.mass.len() == self.keys.len()
+            && self.counts.len() == self.keys.len()
+            && self.mass.iter().all(|mass| *mass > 0.0 && mass.is_finite())
+            && self.axes.iter().all(Axis::is_sound)
+            && self.keys.is_sorted_by(|a, b| a < b)
+            && self.keys.iter().all(|key| {
+                key.len() == self.axes.len()
+                    && key.iter().zip(&self.axes).all(|(p, axis)| *p < axis.len())
+            })
+    }
+}
+
+/// Ever wider ranges around a bin: dyadic ones halve the resolution, others take in both neighbours.
+fn widening(axis: &Axis, position: u32) -> Vec<Range<u32>> {
+    let bins = axis.bins().unwrap_or(0);
+    let dyadic = matches!(
+        axis.cut,
+        Cut::Bins {
+            binning: Binning::Dyadic,
+            ..
+        }
+    );
+    if dyadic {
+        (1..=bins.ilog2())
+            .map(|level| {
+                let start = position >> level << level;
+                start..start + (1 << level)
+            })
+            .collect()
+    } else {
+        (1..bins)
+            .map(|step| position.saturating_sub(step)..(position + step + 1).min(bins))
+            .collect()
+    }
+}
+
+/// The key of every row, and how many rows lay out of range or were missing.
+fn locate<'s>(
+    axes: &[Axis],
+    sensitive: &'s Sensitive,
+    policies: &Policies,
+) -> Result<(impl Iterator<Item = Vec<u32>> + use<'s>, Uses)> {
+    let mut uses = Uses::default();
+    let mut columns = Vec::new();
+    for axis in axes {
+        let located = axis.locate(sensitive.column(&axis.name)?, policies)?;
+        uses.out_of_range += located.out_of_range;
+        uses.missing += located.missing;
+        columns.push(located.positions);
+    }
+    let keys = (0..sensitive.len()).map(move |i| columns.iter().map(|c| c[i]).collect());
+    Ok((keys, uses))
+}
+
+/// Rows, or the sum of their weights where weights count repetitions: what the number of cells grows with.
+fn effective_rows(weights: &[f64]) -> usize {
+    weights.len().max(weights.iter().sum::<f64>().round() as usize)
+}
+
+/// The first few of many names.
+pub(crate) fn listed(names: &[String]) -> String {
+    const MOST: usize = 8;
+    let mut text = names.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > MOST {
+        text.push_str(&format!(", … {} in all", names.len()));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! The settings of a partition.
+
+use serde::{Deserialize, Serialize};
+
+use crate::column::Column;
+use crate::error::{Error, Result};
+use crate::sensitive::{Kind, Sensitive};
+
+/// How sensitive columns are to be cut into cells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PartitionRule {
+    /// The number of bins of each continuous column.
+    pub cells: CellCount,
+    /// Where the bins of a continuous column begin and end.
+    pub binning: Binning,
+    /// Given bounds of continuous columns, by name; an empty name means all others. Without them: smallest and largest value.
+    pub bounds: Vec<(String, f64, f64)>,
+    /// Columns to read as categorical whatever they hold.
+    pub categorical: Vec<String>,
+    /// Columns to read as continuous whatever they hold.
+    pub continuous: Vec<String>,
+    /// What to do with rows that have no cell.
+    pub policies: Policies,
+}
+
+/// The number of bins of each continuous column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CellCount {
+    /// $\lceil n^{1/(d+2)}\rceil$ for n reference rows and d continuous columns: the rate that balances bias and variance.
+    #[default]
+    Auto,
+    /// $\lfloor n^{1/(2(d+1))}\rfloor$, as in the paper.
+    Paper,
+    /// This many.
+    Given(usize),
+}
+
+/// Where bins begin and end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Binning {
+    /// Equal mass of reference rows.
+    #[default]
+    Quantile,
+    /// Equal width.
+    Uniform,
+    /// Equal width, their number a power of two (the paper's).
+    Dyadic,
+}
+
+/// What to do with rows that have no cell of their own. Every use is counted in [`Uses`](super::Uses).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Policies {
+    /// A cell without reference rows.
+    pub empty: EmptyCell,
+    /// A category without reference rows.
+    pub category: UnseenCategory,
+    /// A continuous value outside given bounds.
+    pub range: OutOfRange,
+    /// A missing value.
+    pub missing: Missing,
+}
+
+/// A cell without reference rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EmptyCell {
+    /// The smallest enclosing cell that has rows.
+    #[default]
+    Enclosing,
+    /// The mean of all reference rows: nothing is taken out.
+    Population,
+    /// A mean of zero: the paper's rule, for reproduction only.
+    Zero,
+    /// Refuse.
+    Error,
+}
+
+/// A category without reference rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnseenCategory {
+    /// Refuse, naming column and value.
+    #[default]
+    Error,
+    /// The mean of all reference rows: nothing is taken out.
+    Population,
+    /// A mean of zero: the paper's rule, for reproduction only.
+    Zero,
+}
+
+/// A continuous value outside the bounds given for dyadic bins. Other bins reach to ±∞.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutOfRange {
+    /// Refuse.
+    #[default]
+    Error,
+    /// Take the nearest bin.
+    Clamp,
+}
+
+/// A missing sensitive value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Missing {
+    /// Refuse.
+    #[default]
+    Error,
+    /// A level of its own, if it occurred among the reference rows.
+    Category,
+}
+
+impl Policies {
+    /// One answer for unseen categories and, unless it is to refuse, for empty cells too.
+    pub fn for_unknown(answer: UnseenCategory) -> Self {
+        Self {
+            category: answer,
+            empty: match answer {
+                UnseenCategory::Error => EmptyCell::Enclosing,
+                UnseenCategory::Population => EmptyCell::Population,
+                UnseenCategory::Zero => EmptyCell::Zero,
+            },
+            ..Self::default()
+        }
+    }
+}
+
+impl CellCount {
+    /// The number of bins for n reference rows and d continuous columns.
+    pub fn resolve(self, rows: usize, continuous: usize) -> usize {
+        // Whole-number search: the root of a perfect power must not round to the wrong side.
+        let power = |base: usize, exponent: usize| (base as f64).powi(exponent as i32);
+        match self {
+            Self::Given(cells) => cells,
+            Self::Auto => (1..)
+                .find(|&cells| power(cells, continuous + 2) >= rows as f64)
+                .unwrap_or(1),
+            Self::Paper => (1..)
+                .take_while(|&cells| power(cells, 2 * (continuous + 1)) <= rows as f64)
+                .last()
+                .unwrap_or(1),
+        }
+    }
+}
+
+impl PartitionRule {
+    /// How a column is to be read.
+    pub(super) fn kind(&self, column: &Column) -> Kind {
+        if self.categorical.contains(&column.name) {
+            Kind::Categorical
+        } else if self.continuous.contains(&column.name) {
+            Kind::Continuous
+        } else {
+            Kind::of(column)
+        }
+    }
+
+    /// The bounds given for a column.
+    pub(super) fn bounds_of(&self, column: &str) -> Result<Option<(f64, f64)>> {
+        let found = self
+            .bounds
+            .iter()
+            .find(|(name, ..)| name == column)
+            .or_else(|| self.bounds.iter().find(|(name, ..)| name.is_empty()));
+        match found {
+            None => Ok(None),
+            Some(&(_, low, high)) if low < high && low.is_finite() && high.is_finite() => {
+                Ok(Some((low, high)))
+            }
+            Some((_, low, high)) => Err(Error::InvalidParameter {
+                name: "the bounds of a sensitive column",
+                expected: "two finite numbers, the smaller first",
+                value: format!("{low}:{high}"),
+            }),
+        }
+    }
+
+    pub(super) fn check(&self, sensitive: &Sensitive) -> Result<()> {
+        if self.cells == CellCount::Given(0) {
+            return Err(Error::InvalidParameter {
+                name: "cells",
+                expected: "at least 1",
+                value: "0".into(),
+            });
+        }
+        let named = self.categorical.iter().chain(&self.continuous);
+        let bounded = self.bounds.iter().map(|(name, ..)| name);
+        for name in named.chain(bounded.filter(|name| !name.is_empty())) {
+            sensitive.column(name)?;
+        }
+        self.bounds
+            .iter()
+            .try_for_each(|(name, ..)| self.bounds_of(name).map(|_| ()))
+    }
+}
