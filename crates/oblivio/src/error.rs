@@ -32,7 +32,9 @@ pub enum Error {
     Ragged { found: usize, columns: usize },
 
     /// Rows with the wrong number of features.
-    #[error("the rows have {found} features but the model was fitted on {needed}; give the same columns in the same order")]
+    #[error(
+        "the rows have {found} features but the model was fitted on {needed}; give the same columns in the same order"
+    )]
     Width { found: usize, needed: usize },
 
     /// Too few rows for anything to be estimated.
@@ -72,11 +74,15 @@ pub enum Error {
     DuplicateColumn { name: String, count: usize },
 
     /// A column of text where numbers are needed.
-    #[error("column `{column}` holds text such as `{value}` but numbers are needed; convert it or declare it categorical")]
+    #[error(
+        "column `{column}` holds text such as `{value}` but numbers are needed; convert it or declare it categorical"
+    )]
     NotNumeric { column: String, value: String },
 
     /// Missing values where none are allowed.
-    #[error("column `{column}` has {count} missing values, the first in row {row}; fill them in or drop those rows")]
+    #[error(
+        "column `{column}` has {count} missing values, the first in row {row}; fill them in or drop those rows"
+    )]
     MissingValues {
         column: String,
         count: usize,
@@ -84,7 +90,9 @@ pub enum Error {
     },
 
     /// A sensitive value is missing and no policy says what to do.
-    #[error("sensitive column `{column}` has {count} missing values, the first in row {row}; fill them in, drop those rows, or treat missing as a category of its own (missing policy `category`)")]
+    #[error(
+        "sensitive column `{column}` has {count} missing values, the first in row {row}; fill them in, drop those rows, or treat missing as a category of its own (missing policy `category`)"
+    )]
     MissingSensitive {
         column: String,
         count: usize,
@@ -92,11 +100,15 @@ pub enum Error {
     },
 
     /// The model needs sensitive values and got none.
-    #[error("the model was fitted with sensitive columns {columns} and needs them to predict; it reads them to take their influence out")]
+    #[error(
+        "the model was fitted with sensitive columns {columns} and needs them to predict; it reads them to take their influence out"
+    )]
     SensitiveNeeded { columns: String },
 
     /// A category that no reference row has.
-    #[error("sensitive column `{column}` has the value `{value}`, which no reference row has (known: {known}); add such rows or set the unknown policy to `population`")]
+    #[error(
+        "sensitive column `{column}` has the value `{value}`, which no reference row has (known: {known}); add such rows or set the unknown policy to `population`"
+    )]
     UnknownCategory {
         column: String,
         value: String,
@@ -104,7 +116,9 @@ pub enum Error {
     },
 
     /// A feature's category that was not there when the model was fitted.
-    #[error("column `{column}` has the category `{value}`, which was not there at the fit (known: {known}); replace it or fit again with it")]
+    #[error(
+        "column `{column}` has the category `{value}`, which was not there at the fit (known: {known}); replace it or fit again with it"
+    )]
     UnknownLevel {
         column: String,
         value: String,
@@ -112,11 +126,15 @@ pub enum Error {
     },
 
     /// A cell without reference rows and without an enclosing cell that has some.
-    #[error("the cell {cell} holds no reference row, so its conditional mean is undefined; use a coarser partition, more rows, or the unknown policy `population`")]
+    #[error(
+        "the cell {cell} holds no reference row, so its conditional mean is undefined; use a coarser partition, more rows, or the unknown policy `population`"
+    )]
     EmptyCell { cell: String },
 
     /// A continuous sensitive value outside given bounds.
-    #[error("sensitive column `{column}` has the value {value}, outside its bounds [{low}, {high}]; widen the bounds or set the range policy to `clamp`")]
+    #[error(
+        "sensitive column `{column}` has the value {value}, outside its bounds [{low}, {high}]; widen the bounds or set the range policy to `clamp`"
+    )]
     OutOfBounds {
         column: String,
         value: f64,
@@ -129,7 +147,9 @@ pub enum Error {
     NoSuchRow { row: usize, rows: usize },
 
     /// The system of ridge regression could not be factorised.
-    #[error("the kernel matrix plus penalty {penalty} is not positive definite (pivot {pivot}); raise the penalty")]
+    #[error(
+        "the kernel matrix plus penalty {penalty} is not positive definite (pivot {pivot}); raise the penalty"
+    )]
     NotPositiveDefinite { pivot: usize, penalty: f64 },
 
     /// The computation left the range of floating-point numbers.
@@ -137,7 +157,9 @@ pub enum Error {
     Overflow { what: &'static str },
 
     /// More memory than there is.
-    #[error("a kernel matrix of {rows} rows needs {gigabytes:.1} GB, more than can be had; use fewer rows")]
+    #[error(
+        "a kernel matrix of {rows} rows needs {gigabytes:.1} GB, more than can be had; use fewer rows"
+    )]
     TooLarge { rows: usize, gigabytes: f64 },
 
     /// Bytes that are not a model this version can read.

@@ -135,10 +135,7 @@ pub(super) fn fill(
             Par::Seq,
         );
     };
-    let squared = (
-        &left.squared_norms[..],
-        &right.squared_norms[..],
-    );
+    let squared = (&left.squared_norms[..], &right.squared_norms[..]);
     match kernel {
         Kernel::Linear => product(&left.raw, &right.raw, 1.0, tile),
         Kernel::Polynomial {
@@ -269,7 +266,12 @@ impl Vectorized for Matern<'_, '_> {
 }
 
 /// exp(−γ‖x − x'‖₁)
-struct Laplacian<'a, 't>(&'a mut Tile<'t>, f64, (&'a Mat<f64>, &'a Mat<f64>), &'a Span);
+struct Laplacian<'a, 't>(
+    &'a mut Tile<'t>,
+    f64,
+    (&'a Mat<f64>, &'a Mat<f64>),
+    &'a Span,
+);
 
 impl Vectorized for Laplacian<'_, '_> {
     type Output = ();

@@ -140,7 +140,15 @@ mod tests {
 
     #[test]
     fn special_values() {
-        let mut values = [f64::NEG_INFINITY, -1e308, 0.0, -0.0, f64::INFINITY, f64::NAN, 1e308];
+        let mut values = [
+            f64::NEG_INFINITY,
+            -1e308,
+            0.0,
+            -0.0,
+            f64::INFINITY,
+            f64::NAN,
+            1e308,
+        ];
         vectorize(Exp(&mut values));
         assert_eq!(values[..5], [0.0, 0.0, 1.0, 1.0, f64::INFINITY]);
         assert!(values[5].is_nan());

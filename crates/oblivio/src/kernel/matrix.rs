@@ -5,8 +5,8 @@
 use faer::{Mat, MatMut, MatRef};
 use rayon::prelude::*;
 
-use super::block::{self, Side, Span, Tile};
 use super::Kernel;
+use super::block::{self, Side, Span, Tile};
 use crate::error::{Error, Result};
 use crate::points::Points;
 use crate::watch::Watch;

@@ -125,11 +125,19 @@ impl<G> Kernel<G> {
                 smoothness: *smoothness,
                 gamma: f(self, gamma)?,
             },
-            Self::Sum(kernels) => Kernel::Sum(kernels.iter().map(|k| k.map_gamma(f)).collect::<Result<_>>()?),
-            Self::Product(kernels) => Kernel::Product(kernels.iter().map(|k| k.map_gamma(f)).collect::<Result<_>>()?),
-            Self::Scaled(factor, kernel) => {
-                Kernel::Scaled(*factor, Box::new(kernel.map_gamma(f)?))
-            }
+            Self::Sum(kernels) => Kernel::Sum(
+                kernels
+                    .iter()
+                    .map(|k| k.map_gamma(f))
+                    .collect::<Result<_>>()?,
+            ),
+            Self::Product(kernels) => Kernel::Product(
+                kernels
+                    .iter()
+                    .map(|k| k.map_gamma(f))
+                    .collect::<Result<_>>()?,
+            ),
+            Self::Scaled(factor, kernel) => Kernel::Scaled(*factor, Box::new(kernel.map_gamma(f)?)),
         })
     }
 
@@ -222,14 +230,10 @@ impl Kernel {
             Self::Sum(kernels) | Self::Product(kernels) if kernels.is_empty() => {
                 refuse("number of kernels in a sum or product", "at least 1", 0.0)
             }
-            Self::Sum(kernels) | Self::Product(kernels) => {
-                kernels.iter().try_for_each(Self::check)
+            Self::Sum(kernels) | Self::Product(kernels) => kernels.iter().try_for_each(Self::check),
+            Self::Scaled(factor, _) if !positive(*factor) => {
+                refuse("a kernel's factor", "a positive finite number", *factor)
             }
-            Self::Scaled(factor, _) if !positive(*factor) => refuse(
-                "a kernel's factor",
-                "a positive finite number",
-                *factor,
-            ),
             Self::Scaled(_, kernel) => kernel.check(),
         }
     }

@@ -270,7 +270,10 @@ impl<'t> Parser<'t> {
     }
 
     fn number(&mut self) -> Option<f64> {
-        if !self.rest().starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == '-') {
+        if !self
+            .rest()
+            .starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == '-')
+        {
             return None;
         }
         let start = self.at;

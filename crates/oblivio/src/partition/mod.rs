@@ -59,6 +59,17 @@ pub struct Uses {
     pub missing: usize,
 }
 
+impl Assignment {
+    /// The named rows, in the order of `rows`; `uses` stays that of all rows.
+    pub(crate) fn select(&self, rows: &[usize]) -> Self {
+        Self {
+            cells: rows.iter().map(|&i| self.cells[i]).collect(),
+            mixtures: self.mixtures.clone(),
+            uses: self.uses,
+        }
+    }
+}
+
 impl Partition {
     /// Cuts the sensitive values of the reference rows, `weights` saying how often each row counts.
     pub fn fit(
@@ -149,7 +160,12 @@ impl Partition {
 
     /// The cell in words.
     pub fn label(&self, cell: usize) -> String {
-        self.describe(&self.keys[cell].iter().map(|&p| p..p + 1).collect::<Vec<_>>())
+        self.describe(
+            &self.keys[cell]
+                .iter()
+                .map(|&p| p..p + 1)
+                .collect::<Vec<_>>(),
+        )
     }
 
     fn describe(&self, ranges: &[Range<u32>]) -> String {
@@ -282,14 +298,16 @@ impl Partition {
     }
 
     fn unseen(&self, axis: &Axis, sensitive: &Sensitive, row: usize) -> Error {
-        let value = sensitive.column(&axis.name).map_or(String::new(), |column| {
-            match &column.select(&[row]).values {
-                Values::Numbers(values) => values[0].to_string(),
-                Values::Categories { levels, codes } => {
-                    levels.get(codes[0] as usize).cloned().unwrap_or_default()
+        let value = sensitive
+            .column(&axis.name)
+            .map_or(String::new(), |column| {
+                match &column.select(&[row]).values {
+                    Values::Numbers(values) => values[0].to_string(),
+                    Values::Categories { levels, codes } => {
+                        levels.get(codes[0] as usize).cloned().unwrap_or_default()
+                    }
                 }
-            }
-        });
+            });
         let known = match &axis.cut {
             Cut::Categories { levels } => listed(levels),
             Cut::Bins { .. } => String::new(),
@@ -360,13 +378,20 @@ fn locate<'s>(
 
 /// Rows, or the sum of their weights where weights count repetitions: what the number of cells grows with.
 fn effective_rows(weights: &[f64]) -> usize {
-    weights.len().max(weights.iter().sum::<f64>().round() as usize)
+    weights
+        .len()
+        .max(weights.iter().sum::<f64>().round() as usize)
 }
 
 /// The first few of many names.
 pub(crate) fn listed(names: &[String]) -> String {
     const MOST: usize = 8;
-    let mut text = names.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
+    let mut text = names
+        .iter()
+        .take(MOST)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
     if names.len() > MOST {
         text.push_str(&format!(", … {} in all", names.len()));
     }

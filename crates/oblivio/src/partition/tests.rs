@@ -36,7 +36,9 @@ fn bounded(low: f64, high: f64) -> PartitionRule {
 #[test]
 fn dyadic_cells_agree_with_exact_arithmetic() {
     let table = include_str!("../../tests/fixtures/cell_edges.csv");
-    let centres: Vec<f64> = (0..16).map(|k| -5.0 + 0.625 * (f64::from(k) + 0.5)).collect();
+    let centres: Vec<f64> = (0..16)
+        .map(|k| -5.0 + 0.625 * (f64::from(k) + 0.5))
+        .collect();
     let partition = fit(&bounded(-5.0, 5.0), &numbers("s", &centres));
     let mut compared = 0;
     for line in table.lines().skip(1) {
@@ -107,7 +109,10 @@ fn an_empty_bin_takes_the_smallest_enclosing_cell() {
         assignment.mixtures[0].clone()
     };
     // Bin 3: halving gives 2..4 (empty), then 0..4; neighbours give 2..5 (empty), then 1..6.
-    assert_eq!(weights(Binning::Dyadic, 3.5), vec![2.0 / 3.0, 1.0 / 3.0, 0.0]);
+    assert_eq!(
+        weights(Binning::Dyadic, 3.5),
+        vec![2.0 / 3.0, 1.0 / 3.0, 0.0]
+    );
     assert_eq!(weights(Binning::Uniform, 3.5), vec![0.0, 1.0, 0.0]);
 }
 
@@ -209,7 +214,11 @@ fn missing_is_refused_or_a_level_of_its_own() {
     let weights = [1.0; 4];
     assert!(matches!(
         Partition::fit(&PartitionRule::default(), &reference, &weights),
-        Err(Error::MissingSensitive { count: 2, row: 1, .. })
+        Err(Error::MissingSensitive {
+            count: 2,
+            row: 1,
+            ..
+        })
     ));
     let mut rule = bins(2, Binning::Quantile);
     rule.policies.missing = Missing::Category;

@@ -1,0 +1,170 @@
+//! The conditional mean of the features given the cell, estimated on the reference rows.
+
+use faer::{Mat, MatRef};
+
+use crate::error::Result;
+use crate::kernel::{Kernel, KernelMatrix};
+use crate::partition::Assignment;
+use crate::points::Points;
+use crate::watch::Watch;
+
+/// $E_n^S\phi$ by cells: the means $\mu_c = E_n(\phi \mid S \in A_c) = \sum_{u : c_u = c} \omega_u\phi(x_u)/N_c$.
+///
+/// The means live in $\mathcal H$ and are never formed; what can be had is their inner products. Every reference row has a
+/// cell, so the overall mean is $E_n\phi = \sum_c p_c\mu_c$ with the shares $p_c = N_c/\sum_c N_c$, and with weights w
+/// over the cells ($w = e_c$ for a row of cell c, a mixture where a policy stands in) the **shift** of a row is
+/// $$\delta = \sum_c (w_c - p_c)\mu_c.$$
+#[derive(Clone, Debug)]
+pub struct ConditionalMean {
+    kernel: Kernel,
+    reference: Points<'static>,
+    cells: Vec<u32>,
+    /// $\omega_u/N_{c_u}$
+    weights: Vec<f64>,
+    shares: Vec<f64>,
+    /// $\langle\phi(x_u), \mu_c\rangle$
+    at_reference: Mat<f64>,
+    /// $\langle\mu_c, \mu_{c'}\rangle$
+    gram: Mat<f64>,
+}
+
+impl ConditionalMean {
+    /// Estimates the means of `mass.len()` cells; `cells` and `weights` are those of the reference rows.
+    pub fn estimate(
+        kernel: Kernel,
+        reference: Points<'static>,
+        cells: Vec<u32>,
+        weights: &[f64],
+        mass: &[f64],
+        watch: &Watch,
+    ) -> Result<Self> {
+        let total: f64 = mass.iter().sum();
+        let mut mean = Self {
+            weights: weights
+                .iter()
+                .zip(&cells)
+                .map(|(weight, cell)| weight / mass[*cell as usize])
+                .collect(),
+            shares: mass.iter().map(|m| m / total).collect(),
+            at_reference: Mat::new(),
+            gram: Mat::new(),
+            kernel,
+            reference,
+            cells,
+        };
+        mean.at_reference = KernelMatrix::of(&mean.kernel, &mean.reference).grouped_sums(
+            &mean.weights,
+            &mean.cells,
+            mass.len(),
+            watch,
+        )?;
+        mean.gram = mean.cell_gram();
+        Ok(mean)
+    }
+
+    /// Averages $\langle\phi(x_u), \mu_c\rangle$ over the cells of the rows u, and over both orders.
+    fn cell_gram(&self) -> Mat<f64> {
+        let cells = self.len();
+        let mut gram: Mat<f64> = Mat::zeros(cells, cells);
+        for c in 0..cells {
+            for (u, (cell, weight)) in self.cells.iter().zip(&self.weights).enumerate() {
+                gram[(*cell as usize, c)] += weight * self.at_reference[(u, c)];
+            }
+        }
+        Mat::from_fn(cells, cells, |a, b| 0.5 * (gram[(a, b)] + gram[(b, a)]))
+    }
+
+    /// The number of cells.
+    pub fn len(&self) -> usize {
+        self.shares.len()
+    }
+
+    /// Whether there is no cell; no estimate is empty.
+    pub fn is_empty(&self) -> bool {
+        self.shares.is_empty()
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// The reference rows.
+    pub fn reference(&self) -> &Points<'static> {
+        &self.reference
+    }
+
+    /// The share $p_c$ of each cell.
+    pub fn shares(&self) -> &[f64] {
+        &self.shares
+    }
+
+    /// $\langle\phi(x_i), \mu_c\rangle$ for every point and cell.
+    pub fn at(&self, points: &Points, watch: &Watch) -> Result<Mat<f64>> {
+        KernelMatrix::between(&self.kernel, points, &self.reference).grouped_sums(
+            &self.weights,
+            &self.cells,
+            self.len(),
+            watch,
+        )
+    }
+
+    /// As [`at`](Self::at), for the reference rows themselves.
+    pub fn at_reference(&self) -> MatRef<'_, f64> {
+        self.at_reference.as_ref()
+    }
+
+    /// $\Delta_p(x_i) = \langle\phi(x_i), \delta_p\rangle$, from [`at`](Self::at); p runs over the cells, then the mixtures.
+    pub(crate) fn shifts(&self, at: MatRef<'_, f64>, mixtures: &[Vec<f64>]) -> Mat<f64> {
+        let overall: Vec<f64> = (0..at.nrows())
+            .map(|i| (0..self.len()).map(|c| self.shares[c] * at[(i, c)]).sum())
+            .collect();
+        Mat::from_fn(at.nrows(), self.len() + mixtures.len(), |i, p| {
+            let mean: f64 = match p.checked_sub(self.len()) {
+                None => at[(i, p)],
+                Some(k) => (0..self.len()).map(|c| mixtures[k][c] * at[(i, c)]).sum(),
+            };
+            mean - overall[i]
+        })
+    }
+
+    /// $G_{pq} = \langle\delta_p, \delta_q\rangle$ between the cells and mixtures of two assignments.
+    pub(crate) fn shift_gram(&self, left: &[Vec<f64>], right: &[Vec<f64>]) -> Mat<f64> {
+        let half = self.shifts_at_means(right);
+        self.shifts(half.transpose(), left).transpose().to_owned()
+    }
+
+    /// $\langle\mu_c, \delta_p\rangle$, p running over the cells, then the mixtures.
+    pub(crate) fn shifts_at_means(&self, mixtures: &[Vec<f64>]) -> Mat<f64> {
+        self.shifts(self.gram.as_ref(), mixtures)
+    }
+
+    /// The coefficients on the reference rows of $-t\sum_i \alpha_i\delta_i$.
+    pub(crate) fn expand(
+        &self,
+        coefficients: &[f64],
+        assignment: &Assignment,
+        strength: f64,
+    ) -> Vec<f64> {
+        let mut by_cell = vec![0.0; self.len()];
+        for (alpha, cell) in coefficients.iter().zip(&assignment.cells) {
+            match (*cell as usize).checked_sub(self.len()) {
+                None => by_cell[*cell as usize] += alpha,
+                Some(k) => {
+                    for (sum, weight) in by_cell.iter_mut().zip(&assignment.mixtures[k]) {
+                        *sum += alpha * weight;
+                    }
+                }
+            }
+        }
+        let total: f64 = coefficients.iter().sum();
+        for (sum, share) in by_cell.iter_mut().zip(&self.shares) {
+            *sum -= total * share;
+        }
+        self.cells
+            .iter()
+            .zip(&self.weights)
+            .map(|(cell, weight)| -strength * by_cell[*cell as usize] * weight)
+            .collect()
+    }
+}

@@ -1,0 +1,273 @@
+//! From a table to a predictor: the settings, and the one way through the engine.
+
+mod problem;
+
+use self::problem::Problem;
+use crate::error::{Error, Result, Warning};
+use crate::kernel::{Gamma, Kernel};
+use crate::learn::{Convergence, Solver};
+use crate::partition::{PartitionRule, Uses};
+use crate::points::Points;
+use crate::predictor::{Offsets, Predictor};
+use crate::reference::Reference;
+use crate::sensitive::Sensitive;
+use crate::watch::Watch;
+
+/// Everything a fit of ridge regression depends on, apart from the data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The kernel, its γ perhaps by rule.
+    pub kernel: Kernel<Gamma>,
+    /// λ
+    pub penalty: f64,
+    /// t
+    pub strength: f64,
+    /// What is learned and what is taken off.
+    pub mode: Mode,
+    /// How sensitive values become cells.
+    pub partition: PartitionRule,
+    /// Which rows estimate the means.
+    pub reference: Reference,
+    /// How the system is solved.
+    pub solver: Solver,
+    /// For everything random.
+    pub seed: u64,
+}
+
+/// What is learned, and what is taken off the score.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Learn on plain features, take nothing off: ordinary kernel ridge regression.
+    Plain,
+    /// Learn on oblivious features.
+    #[default]
+    Oblivious,
+    /// Learn on plain features, take the offsets off: for chains S → X → Y.
+    MOblivious,
+}
+
+/// The rows a fit learns from.
+#[derive(Clone, Copy, Debug)]
+pub struct Training<'a> {
+    /// X
+    pub points: &'a Points<'a>,
+    /// S
+    pub sensitive: &'a Sensitive,
+    /// Y
+    pub targets: &'a [f64],
+    /// How often each row counts; once if absent. Rows of weight zero are as good as not there.
+    pub weights: Option<&'a [f64]>,
+}
+
+/// A predictor and what there is to say about it.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The model.
+    pub predictor: Predictor,
+    /// What was found on the way.
+    pub summary: Summary,
+}
+
+/// What was found on the way to a predictor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// Rows whose targets were used.
+    pub training_rows: usize,
+    /// Rows that estimated the means.
+    pub reference_rows: usize,
+    /// The cells; none without sensitive columns.
+    pub cells: Vec<CellSummary>,
+    /// Root mean squared error on the training rows.
+    pub error: f64,
+    /// Root mean squared distance of the training targets from their mean: the error of a constant.
+    pub spread: f64,
+    /// How the system was solved.
+    pub convergence: Convergence,
+    /// How often training rows needed a policy.
+    pub uses: Uses,
+    /// What the user should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// One cell of the reference.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellSummary {
+    /// The cell in words.
+    pub label: String,
+    /// Its reference rows.
+    pub rows: usize,
+    /// The mean of h over them. For m-oblivious models with reference `all`, of the leave-one-out scores.
+    pub before: f64,
+    /// The same less the offset.
+    pub after: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            kernel: Kernel::Gaussian {
+                gamma: Gamma::Scale,
+            },
+            penalty: 1.0,
+            strength: 1.0,
+            mode: Mode::default(),
+            partition: PartitionRule::default(),
+            reference: Reference::default(),
+            solver: Solver::default(),
+            seed: 0,
+        }
+    }
+}
+
+impl Settings {
+    /// Fits ridge regression.
+    ///
+    /// ```
+    /// use oblivio::{Column, Points, Sensitive, Settings, Training, Watch};
+    /// // The target is x, and x is 10 higher in group b.
+    /// let x = vec![0.0, 1.0, 2.0, 10.0, 11.0, 12.0];
+    /// let points = Points::new(x.clone(), 1)?;
+    /// let group = Column::texts("group", ["a", "a", "a", "b", "b", "b"].map(Some));
+    /// let sensitive = Sensitive::new(vec![group], 6)?;
+    /// let settings = Settings { kernel: "linear".parse()?, penalty: 1e-6, ..Settings::default() };
+    /// let training = Training { points: &points, sensitive: &sensitive, targets: &x, weights: None };
+    /// let fit = settings.fit(training, &Watch::default())?;
+    /// let scores = fit.predictor.predict(&points, Some(&sensitive), &Watch::default())?.scores;
+    /// // What is left is the place within the group.
+    /// for (score, expected) in scores.iter().zip([5.0, 6.0, 7.0, 5.0, 6.0, 7.0]) {
+    ///     assert!((score - expected).abs() < 1e-3);
+    /// }
+    /// # Ok::<(), oblivio::Error>(())
+    /// ```
+    pub fn fit(&self, data: Training, watch: &Watch) -> Result<Fit> {
+        data.check()?;
+        match data.weights {
+            Some(weights) if weights.contains(&0.0) => {
+                let rows: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
+                let targets: Vec<f64> = rows.iter().map(|&i| data.targets[i]).collect();
+                let weights: Vec<f64> = rows.iter().map(|&i| weights[i]).collect();
+                let kept = Training {
+                    points: &data.points.select(&rows),
+                    sensitive: &data.sensitive.select(&rows),
+                    targets: &targets,
+                    weights: Some(&weights),
+                };
+                kept.check()?;
+                let settings = Self {
+                    reference: self.reference.renumbered(&rows),
+                    ..self.clone()
+                };
+                settings.fit_positive(kept, &weights, watch)
+            }
+            Some(weights) => self.fit_positive(data, weights, watch),
+            None => self.fit_positive(data, &vec![1.0; data.targets.len()], watch),
+        }
+    }
+
+    /// The fit, once every row has a positive weight.
+    fn fit_positive(&self, data: Training, weights: &[f64], watch: &Watch) -> Result<Fit> {
+        let problem = Problem::new(self, &data, weights)?;
+        let learned = problem.learn(watch)?;
+        let Problem {
+            kernel,
+            partition,
+            training,
+            reference,
+            mut warnings,
+            ..
+        } = problem;
+        warnings.extend(data.warnings());
+        let predictor = Predictor::assemble(
+            kernel,
+            data.points,
+            (&training.rows, &learned.solution.coefficients),
+            (&reference.rows, &learned.reference),
+            (!data.sensitive.columns().is_empty())
+                .then(|| Offsets::new(partition, learned.strength, &learned.cell_means)),
+        );
+        let fitted = &learned.solution.fitted;
+        let summary = Summary {
+            training_rows: training.rows.len(),
+            reference_rows: reference.rows.len(),
+            cells: predictor.offsets().map_or(Vec::new(), CellSummary::of),
+            error: training.root_mean_square(|i| training.targets[i] - fitted[i]),
+            spread: {
+                let mean = training.mean(|i| training.targets[i]);
+                training.root_mean_square(|i| training.targets[i] - mean)
+            },
+            convergence: learned.solution.convergence,
+            uses: training.assignment.uses,
+            warnings,
+        };
+        Ok(Fit { predictor, summary })
+    }
+}
+
+impl Training<'_> {
+    fn check(&self) -> Result<()> {
+        let rows = self.points.len();
+        let length = |what, found: usize| {
+            if found == rows {
+                Ok(())
+            } else {
+                Err(Error::Length {
+                    what,
+                    found,
+                    needed: rows,
+                })
+            }
+        };
+        length("the sensitive part", self.sensitive.len())?;
+        length("the target", self.targets.len())?;
+        if let Some(row) = self.targets.iter().position(|y| !y.is_finite()) {
+            return Err(Error::NotFinite {
+                name: "the target".into(),
+                row,
+                value: self.targets[row],
+            });
+        }
+        if let Some(weights) = self.weights {
+            length("the weights", weights.len())?;
+            if let Some(w) = weights.iter().find(|w| !(**w >= 0.0 && w.is_finite())) {
+                return Err(Error::InvalidParameter {
+                    name: "a weight",
+                    expected: "zero or a positive finite number",
+                    value: w.to_string(),
+                });
+            }
+        }
+        if rows < 2 {
+            return Err(Error::TooFewRows {
+                what: "the table",
+                found: rows,
+                needed: 2,
+            });
+        }
+        Ok(())
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        let count = self.points.duplicates();
+        if count > 0 {
+            warnings.push(Warning::DuplicateRows { count });
+        }
+        warnings
+    }
+}
+
+impl CellSummary {
+    fn of(offsets: &Offsets) -> Vec<Self> {
+        (0..offsets.partition.len())
+            .map(|c| {
+                let before = offsets.mean + offsets.by_cell[c];
+                Self {
+                    label: offsets.partition.label(c),
+                    rows: offsets.partition.counts()[c],
+                    before,
+                    after: before - offsets.strength * offsets.by_cell[c],
+                }
+            })
+            .collect()
+    }
+}

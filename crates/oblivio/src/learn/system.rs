@@ -1,0 +1,326 @@
+//! Positive-definite systems: Cholesky in double precision, or in single precision with conjugate gradients to mend it.
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt::factor::{LltError, cholesky_in_place, cholesky_in_place_scratch};
+use faer::linalg::cholesky::llt::solve::solve_in_place;
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
+use faer::traits::RealField;
+use faer::{Mat, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::kernel::Lower;
+use crate::watch::Watch;
+
+/// How to solve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Solver {
+    /// `Mixed` for large systems, falling back to `Cholesky` where single precision does not carry; `Cholesky` for small.
+    #[default]
+    Auto,
+    /// Cholesky in double precision.
+    Cholesky,
+    /// Cholesky in single precision as the preconditioner of conjugate gradients in double, to full accuracy.
+    Mixed,
+}
+
+/// How a system was solved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Convergence {
+    /// What solved it in the end.
+    pub solver: Solver,
+    /// Steps of conjugate gradients.
+    pub iterations: usize,
+    /// $\|y - A\alpha\|/(\|A\|\|\alpha\| + \|y\|)$, the relative change of the system that makes α exact; `None` where
+    /// Cholesky vouches for it.
+    pub residual: Option<f64>,
+}
+
+/// Below this many rows the whole of Cholesky takes less than a blink.
+const SMALL: usize = 1024;
+/// Past this many steps double-precision Cholesky is the faster way.
+const MOST_STEPS: usize = 16;
+/// The backward error of conjugate gradients; that of Cholesky is of the same size.
+const GOAL: f64 = 4.0 * f64::EPSILON;
+
+/// A symmetric positive-definite matrix.
+pub(super) struct System {
+    matrix: Lower,
+    /// For the error message.
+    penalty: f64,
+}
+
+impl System {
+    pub(super) fn new(matrix: Lower, penalty: f64) -> Self {
+        Self { matrix, penalty }
+    }
+
+    pub(super) fn solve(
+        self,
+        solver: Solver,
+        targets: &[f64],
+        watch: &Watch,
+    ) -> Result<(Vec<f64>, Convergence)> {
+        let mixed = match solver {
+            Solver::Auto => self.matrix.len() >= SMALL,
+            Solver::Cholesky => false,
+            Solver::Mixed => true,
+        };
+        if mixed && let Some(solved) = self.solve_mixed(targets, watch)? {
+            return Ok(solved);
+        }
+        Ok(self.factorize(watch)?.solve(targets))
+    }
+
+    /// The factor $LL^\top$ in double precision, in the memory of the matrix.
+    pub(super) fn factorize(mut self, watch: &Watch) -> Result<Factor> {
+        watch.begin("Cholesky factorisation", 0)?;
+        cholesky(self.matrix.as_mat_mut()).map_err(|LltError::NonPositivePivot { index }| {
+            Error::NotPositiveDefinite {
+                pivot: index,
+                penalty: self.penalty,
+            }
+        })?;
+        watch.check()?;
+        Ok(Factor(self.matrix))
+    }
+
+    /// `None` where single precision does not carry.
+    fn solve_mixed(
+        &self,
+        targets: &[f64],
+        watch: &Watch,
+    ) -> Result<Option<(Vec<f64>, Convergence)>> {
+        watch.begin("Cholesky factorisation", 0)?;
+        let Some(preconditioner) = Preconditioner::new(&self.matrix) else {
+            return Ok(None);
+        };
+        watch.begin("conjugate gradients", 0)?;
+        let size = norm(targets);
+        let mut solution = vec![0.0; targets.len()];
+        let mut residual = targets.to_vec();
+        let (mut largest, mut iterations) = (0.0f64, 0);
+        // The residual of the recurrence drifts from the true one, so the outer loop takes the true one and starts again.
+        loop {
+            let mut step = preconditioner.apply(&residual);
+            let mut direction = step.clone();
+            let mut energy = dot(&residual, &step);
+            let start = norm(&residual);
+            loop {
+                watch.check()?;
+                let image = multiply(&self.matrix, &direction);
+                let curvature = dot(&direction, &image);
+                if !(curvature > 0.0 && energy > 0.0) || iterations >= MOST_STEPS {
+                    break;
+                }
+                iterations += 1;
+                // A Rayleigh quotient never exceeds the norm, so the goal below is never too lenient.
+                largest = largest.max(curvature / dot(&direction, &direction));
+                let length = energy / curvature;
+                add(&mut solution, length, &direction);
+                add(&mut residual, -length, &image);
+                let error = norm(&residual);
+                if error <= 0.5 * GOAL * (largest * norm(&solution) + size) || error < 1e-6 * start
+                {
+                    break;
+                }
+                step = preconditioner.apply(&residual);
+                let next = dot(&residual, &step);
+                for (d, s) in direction.iter_mut().zip(&step) {
+                    *d = s + next / energy * *d;
+                }
+                energy = next;
+            }
+            residual = multiply(&self.matrix, &solution);
+            for (r, y) in residual.iter_mut().zip(targets) {
+                *r = y - *r;
+            }
+            let scale = largest * norm(&solution) + size;
+            let error = norm(&residual) / scale.max(f64::MIN_POSITIVE);
+            if error <= GOAL {
+                let convergence = Convergence {
+                    solver: Solver::Mixed,
+                    iterations,
+                    residual: Some(error),
+                };
+                return Ok(Some((solution, convergence)));
+            }
+            if iterations >= MOST_STEPS || !error.is_finite() {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// The lower factor L of A = LLᵀ.
+pub(super) struct Factor(Lower);
+
+impl Factor {
+    pub(super) fn solve(&self, targets: &[f64]) -> (Vec<f64>, Convergence) {
+        let mut solution = targets.to_vec();
+        substitute(self.0.as_mat(), &mut solution);
+        let convergence = Convergence {
+            solver: Solver::Cholesky,
+            iterations: 0,
+            residual: None,
+        };
+        (solution, convergence)
+    }
+
+    /// The diagonal of $A^{-1}$: the squared norms of the columns of $L^{-1}$, found block by block without storing it.
+    pub(super) fn inverse_diagonal(&self, watch: &Watch) -> Result<Vec<f64>> {
+        const BLOCK: usize = 256;
+        let n = self.0.len();
+        watch.begin("leave-one-out scores", n.div_ceil(BLOCK))?;
+        let mut diagonal = Vec::with_capacity(n);
+        for start in (0..n).step_by(BLOCK) {
+            watch.check()?;
+            let width = BLOCK.min(n - start);
+            // Column j of the inverse is zero above row j.
+            let mut columns = Mat::from_fn(n - start, width, |i, j| if i == j { 1.0 } else { 0.0 });
+            solve_lower_triangular_in_place(
+                self.0
+                    .as_mat()
+                    .submatrix(start, start, n - start, n - start),
+                columns.as_mut(),
+                threads(),
+            );
+            diagonal.extend((0..width).map(|j| columns.col(j).squared_norm_l2()));
+            watch.advance();
+        }
+        Ok(diagonal)
+    }
+}
+
+/// The system scaled to a unit diagonal and factorised in single precision.
+struct Preconditioner {
+    factor: Vec<f32>,
+    /// One over the roots of the diagonal.
+    scales: Vec<f64>,
+}
+
+impl Preconditioner {
+    fn new(matrix: &Lower) -> Option<Self> {
+        let n = matrix.len();
+        let scales: Vec<f64> = (0..n).map(|i| 1.0 / matrix.column(i)[0].sqrt()).collect();
+        if scales.iter().any(|s| !s.is_finite()) {
+            return None;
+        }
+        let mut factor = vec![0f32; n * n];
+        factor.par_chunks_mut(n).enumerate().for_each(|(j, to)| {
+            for ((to, from), scale) in to[j..].iter_mut().zip(matrix.column(j)).zip(&scales[j..]) {
+                *to = (from * scale * scales[j]) as f32;
+            }
+        });
+        cholesky(MatMut::from_column_major_slice_mut(&mut factor, n, n)).ok()?;
+        Some(Self { factor, scales })
+    }
+
+    fn apply(&self, vector: &[f64]) -> Vec<f64> {
+        let n = self.scales.len();
+        // Single precision has less range: work at unit norm.
+        let size = norm(vector).max(f64::MIN_POSITIVE);
+        let mut single: Vec<f32> = vector
+            .iter()
+            .zip(&self.scales)
+            .map(|(v, s)| (v / size * s) as f32)
+            .collect();
+        substitute(
+            MatRef::from_column_major_slice(&self.factor, n, n),
+            &mut single,
+        );
+        single
+            .iter()
+            .zip(&self.scales)
+            .map(|(v, s)| f64::from(*v) * size * s)
+            .collect()
+    }
+}
+
+fn threads() -> Par {
+    Par::rayon(rayon::current_num_threads())
+}
+
+fn cholesky<T: RealField>(matrix: MatMut<'_, T>) -> std::result::Result<(), LltError> {
+    let scratch = cholesky_in_place_scratch::<T>(matrix.nrows(), threads(), Default::default());
+    let mut memory = MemBuffer::new(scratch);
+    cholesky_in_place(
+        matrix,
+        Default::default(),
+        threads(),
+        MemStack::new(&mut memory),
+        Default::default(),
+    )
+    .map(|_| ())
+}
+
+/// Solves $LL^\top x = b$ in place.
+fn substitute<T: RealField>(factor: MatRef<'_, T>, vector: &mut [T]) {
+    let n = vector.len();
+    solve_in_place(
+        factor,
+        MatMut::from_column_major_slice_mut(vector, n, 1),
+        threads(),
+        MemStack::new(&mut []),
+    );
+}
+
+/// The product of a symmetric matrix and a vector, from the lower triangle.
+///
+/// Columns are taken in fixed groups whose sums are added in order: the same bits for any number of threads.
+fn multiply(matrix: &Lower, vector: &[f64]) -> Vec<f64> {
+    const GROUP: usize = 256;
+    let n = matrix.len();
+    let parts: Vec<Vec<f64>> = (0..n.div_ceil(GROUP))
+        .into_par_iter()
+        .with_max_len(1)
+        .map(|group| {
+            let first = group * GROUP;
+            let mut part = vec![0.0; n - first];
+            for j in first..(first + GROUP).min(n) {
+                let column = matrix.column(j);
+                let below = &mut part[j - first..];
+                below[0] += column[0] * vector[j];
+                let below = &mut below[1..];
+                let (column, vector_below, x) = (&column[1..], &vector[j + 1..], vector[j]);
+                let mut sum = [0.0; 8];
+                let chunks = column.len() / 8 * 8;
+                for ((b, c), v) in below[..chunks]
+                    .chunks_exact_mut(8)
+                    .zip(column[..chunks].chunks_exact(8))
+                    .zip(vector_below[..chunks].chunks_exact(8))
+                {
+                    for k in 0..8 {
+                        b[k] += c[k] * x;
+                        sum[k] += c[k] * v[k];
+                    }
+                }
+                for k in chunks..column.len() {
+                    below[k] += column[k] * x;
+                    sum[0] += column[k] * vector_below[k];
+                }
+                part[j - first] += sum.iter().sum::<f64>();
+            }
+            part
+        })
+        .collect();
+    let mut product = vec![0.0; n];
+    for (group, part) in parts.iter().enumerate() {
+        add(&mut product[group * GROUP..], 1.0, part);
+    }
+    product
+}
+
+fn add(to: &mut [f64], factor: f64, vector: &[f64]) {
+    to.iter_mut()
+        .zip(vector)
+        .for_each(|(t, v)| *t += factor * v);
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn norm(vector: &[f64]) -> f64 {
+    dot(vector, vector).sqrt()
+}

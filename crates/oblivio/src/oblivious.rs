@@ -1,0 +1,222 @@
+//! Oblivious features $Z = \phi(X) - t\,(E_n^S\phi(X) - E_n\phi(X))$ (paper, section 6.3; the strength t is ours).
+//!
+//! A feature is never formed. Within one cell the correction is a constant of $\mathcal H$, the shift $\delta_c$, so
+//! $$\langle Z, Z'\rangle = k(x, x') - t\,\Delta_{c'}(x) - t\,\Delta_c(x') + t^2 G_{cc'},
+//! \quad \Delta_c(x) = \langle\phi(x), \delta_c\rangle,\ G_{cc'} = \langle\delta_c, \delta_{c'}\rangle.$$
+//! These four terms are the nine of Algorithm 1, collected (with its sign mended).
+
+use faer::{Mat, MatRef};
+
+use crate::conditional_mean::ConditionalMean;
+use crate::error::{Error, Result};
+use crate::kernel::{KernelMatrix, Lower, Span, Tile};
+use crate::partition::Assignment;
+use crate::points::Points;
+use crate::watch::Watch;
+
+/// Maps points and their cells to oblivious features, as far as inner products go.
+///
+/// At t = 1 and on the reference rows, the mean of ⟨h, Z⟩ over a cell is the same for all cells, for every fixed h in
+/// $\mathcal H$. That is not independence: other properties of ⟨h, Z⟩, such as its spread, can still depend on the cell.
+#[derive(Clone, Debug)]
+pub struct ObliviousMap {
+    mean: ConditionalMean,
+    strength: f64,
+}
+
+/// Elements of $\mathcal H$ that [`ObliviousMap::inner`] understands.
+#[derive(Clone, Copy, Debug)]
+pub enum Features<'a> {
+    /// $\phi(x_i)$
+    Plain(&'a Points<'a>),
+    /// $Z_i = \phi(x_i) - t\,\delta_{c_i}$
+    Oblivious(&'a Points<'a>, &'a Assignment),
+}
+
+impl<'a> Features<'a> {
+    fn points(self) -> &'a Points<'a> {
+        match self {
+            Self::Plain(points) | Self::Oblivious(points, _) => points,
+        }
+    }
+
+    fn assignment(self) -> Option<&'a Assignment> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Oblivious(_, assignment) => Some(assignment),
+        }
+    }
+}
+
+impl ObliviousMap {
+    /// A map of strength t in [0, 1]: 0 is the plain feature map, 1 the paper's.
+    pub fn new(mean: ConditionalMean, strength: f64) -> Result<Self> {
+        check_strength(strength)?;
+        Ok(Self { mean, strength })
+    }
+
+    /// The conditional mean.
+    pub fn mean(&self) -> &ConditionalMean {
+        &self.mean
+    }
+
+    /// t
+    pub fn strength(&self) -> f64 {
+        self.strength
+    }
+
+    /// The inner products $\langle a_i, b_j\rangle$, column after column.
+    ///
+    /// Plain with plain is the kernel matrix, oblivious with oblivious the paper's $\mathcal O$, and the mixed case is
+    /// what M-Oblivious prediction amounts to.
+    pub fn inner(&self, a: Features, b: Features, watch: &Watch) -> Result<Vec<f64>> {
+        let matrix = KernelMatrix::between(self.mean.kernel(), a.points(), b.points());
+        let correction = self.correction(a, b, watch)?;
+        matrix.corrected(&|span, tile| correction.apply(span, tile), watch)
+    }
+
+    /// The inner products of points and shifts, from those of points and means.
+    pub fn shifts(&self, at: MatRef<'_, f64>, assignment: &Assignment) -> Shifts {
+        let mixtures = &assignment.mixtures;
+        Shifts {
+            at: self.mean.shifts(at, mixtures),
+            gram: self.mean.shift_gram(mixtures, mixtures),
+        }
+    }
+
+    /// The lower triangle of $\langle Z_i, Z_j\rangle$, in one pass over `out`.
+    ///
+    /// Rows sorted by cell make it fastest; the order does not change the result.
+    pub fn gram_into(
+        &self,
+        points: &Points,
+        assignment: &Assignment,
+        shifts: &Shifts,
+        out: &mut Lower,
+        watch: &Watch,
+    ) -> Result<()> {
+        let correction = self.symmetric_correction(assignment, shifts);
+        KernelMatrix::of(self.mean.kernel(), points).lower(
+            out,
+            &|span, tile| correction.apply(span, tile),
+            watch,
+        )
+    }
+
+    /// The whole matrix $\langle Z_i, Z_j\rangle$.
+    pub fn gram(
+        &self,
+        points: &Points,
+        assignment: &Assignment,
+        watch: &Watch,
+    ) -> Result<Vec<f64>> {
+        let shifts = self.shifts(self.mean.at(points, watch)?.as_ref(), assignment);
+        let mut lower = Lower::new(points.len())?;
+        self.gram_into(points, assignment, &shifts, &mut lower, watch)?;
+        Ok(lower.mirrored())
+    }
+
+    fn symmetric_correction(&self, assignment: &Assignment, shifts: &Shifts) -> Correction {
+        let (t, cells) = (self.strength, &assignment.cells);
+        let Shifts { at, gram } = shifts;
+        Correction {
+            by_column: Some((
+                Mat::from_fn(at.nrows(), at.ncols(), |i, p| -t * at[(i, p)]),
+                cells.clone(),
+            )),
+            by_row: Some((
+                Mat::from_fn(at.ncols(), at.nrows(), |p, j| {
+                    -t * at[(j, p)] + t * t * gram[(p, cells[j] as usize)]
+                }),
+                cells.clone(),
+            )),
+        }
+    }
+
+    fn correction(&self, a: Features, b: Features, watch: &Watch) -> Result<Correction> {
+        let t = self.strength;
+        let shifts = |points: &Points, assignment: &Assignment| -> Result<Mat<f64>> {
+            let at = self.mean.at(points, watch)?;
+            Ok(self.mean.shifts(at.as_ref(), &assignment.mixtures))
+        };
+        let by_column = match b.assignment() {
+            None => None,
+            Some(of) => {
+                let delta = shifts(a.points(), of)?;
+                let minus = Mat::from_fn(delta.nrows(), delta.ncols(), |i, p| -t * delta[(i, p)]);
+                Some((minus, of.cells.clone()))
+            }
+        };
+        let by_row = match a.assignment() {
+            None => None,
+            Some(of) => {
+                let delta = shifts(b.points(), of)?;
+                let gram = b
+                    .assignment()
+                    .map(|other| self.mean.shift_gram(&of.mixtures, &other.mixtures));
+                let term = Mat::from_fn(delta.ncols(), delta.nrows(), |p, j| {
+                    let both = match (&gram, b.assignment()) {
+                        (Some(gram), Some(other)) => gram[(p, other.cells[j] as usize)],
+                        _ => 0.0,
+                    };
+                    -t * delta[(j, p)] + t * t * both
+                });
+                Some((term, of.cells.clone()))
+            }
+        };
+        Ok(Correction { by_column, by_row })
+    }
+}
+
+/// Inner products of points and shifts: what turns a kernel matrix into an oblivious one.
+#[derive(Clone, Debug)]
+pub struct Shifts {
+    /// $\Delta_p(x_i)$
+    pub at: Mat<f64>,
+    /// $G_{pq}$
+    pub gram: Mat<f64>,
+}
+
+/// What is added to $k(x_i, x'_j)$: an entry that depends on i and the cell of j, and one that depends on j and the cell of i.
+struct Correction {
+    by_column: Option<(Mat<f64>, Vec<u32>)>,
+    by_row: Option<(Mat<f64>, Vec<u32>)>,
+}
+
+impl Correction {
+    fn apply(&self, span: &Span, tile: &mut Tile) {
+        if let Some((terms, cells)) = &self.by_column {
+            for (j, cell) in cells[span.columns.clone()].iter().enumerate() {
+                let term = &terms.col_as_slice(*cell as usize)[span.rows.clone()];
+                for (v, term) in tile.column(j).iter_mut().zip(term) {
+                    *v += term;
+                }
+            }
+        }
+        if let Some((terms, cells)) = &self.by_row {
+            let runs: Vec<&[u32]> = cells[span.rows.clone()].chunk_by(|a, b| a == b).collect();
+            for j in 0..tile.columns() {
+                let term = terms.col_as_slice(span.columns.start + j);
+                let mut rest = tile.column(j);
+                for run in &runs {
+                    let (these, others) = rest.split_at_mut(run.len());
+                    let term = term[run[0] as usize];
+                    these.iter_mut().for_each(|v| *v += term);
+                    rest = others;
+                }
+            }
+        }
+    }
+}
+
+pub(crate) fn check_strength(strength: f64) -> Result<()> {
+    if (0.0..=1.0).contains(&strength) {
+        Ok(())
+    } else {
+        Err(Error::InvalidParameter {
+            name: "strength",
+            expected: "between 0 and 1",
+            value: strength.to_string(),
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! A fitted model: one kernel expansion and one offset per cell.
+
+use std::collections::BTreeMap;
+
+use faer::Mat;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, KernelMatrix};
+use crate::partition::{Assignment, Partition, Uses};
+use crate::points::Points;
+use crate::sensitive::Sensitive;
+use crate::watch::Watch;
+
+/// Predicts $\langle h, Z\rangle = h(x) - t\,b_{c(s)}$, with $h = \sum_j g_j k(x_j, \cdot)$.
+///
+/// Serving needs the kernel at the expansion's points and one look-up; no oblivious matrix is formed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Predictor {
+    pub(crate) kernel: Kernel,
+    pub(crate) points: Points<'static>,
+    pub(crate) coefficients: Vec<f64>,
+    pub(crate) offsets: Option<Offsets>,
+}
+
+/// What is taken off the score of each cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Offsets {
+    /// The cells.
+    pub partition: Partition,
+    /// t; zero for a plain model, which then needs no sensitive value to predict.
+    pub strength: f64,
+    /// $b_c = \langle h, \delta_c\rangle$: the mean of h over the cell's reference rows less its mean over all.
+    pub by_cell: Vec<f64>,
+    /// The mean of h over the reference rows.
+    pub mean: f64,
+}
+
+/// Scores of rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// h(x), before the offset.
+    pub before: Vec<f64>,
+    /// h(x) − t b(s), the prediction.
+    pub scores: Vec<f64>,
+    /// The cell of every row, where sensitive values were given.
+    pub assignment: Option<Assignment>,
+}
+
+impl Offsets {
+    /// The offsets of an h with these means over the cells.
+    pub(crate) fn new(partition: Partition, strength: f64, cell_means: &[f64]) -> Self {
+        let total: f64 = partition.mass().iter().sum();
+        let mean = partition
+            .mass()
+            .iter()
+            .zip(cell_means)
+            .map(|(mass, m)| mass / total * m)
+            .sum();
+        Self {
+            partition,
+            strength,
+            by_cell: cell_means.iter().map(|m| m - mean).collect(),
+            mean,
+        }
+    }
+
+    /// $\sum_c (w_c - p_c)\,m_c$ for a row of weights w over the cells, $m_c = b_c + m$ being the means of h.
+    fn of(&self, assignment: &Assignment, row: usize) -> f64 {
+        let cell = assignment.cells[row] as usize;
+        match cell.checked_sub(self.by_cell.len()) {
+            None => self.by_cell[cell],
+            Some(k) => {
+                let weights = &assignment.mixtures[k];
+                let inside: f64 = weights.iter().zip(&self.by_cell).map(|(w, b)| w * b).sum();
+                inside + (weights.iter().sum::<f64>() - 1.0) * self.mean
+            }
+        }
+    }
+}
+
+impl Predictor {
+    /// Merges coefficients on training and on reference rows of a table into one expansion, in the table's order.
+    pub(crate) fn assemble(
+        kernel: Kernel,
+        table: &Points,
+        training: (&[usize], &[f64]),
+        reference: (&[usize], &[f64]),
+        offsets: Option<Offsets>,
+    ) -> Self {
+        let mut merged = BTreeMap::new();
+        for (rows, coefficients) in [training, reference] {
+            for (row, coefficient) in rows.iter().zip(coefficients) {
+                *merged.entry(*row).or_insert(0.0) += coefficient;
+            }
+        }
+        let rows: Vec<usize> = merged.keys().copied().collect();
+        Self {
+            kernel,
+            points: table.select(&rows),
+            coefficients: merged.into_values().collect(),
+            offsets,
+        }
+    }
+
+    /// The kernel of the expansion.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// The points of the expansion.
+    pub fn points(&self) -> &Points<'static> {
+        &self.points
+    }
+
+    /// The coefficients g of the expansion.
+    pub fn coefficients(&self) -> &[f64] {
+        &self.coefficients
+    }
+
+    /// The offsets, if the model was fitted with sensitive values.
+    pub fn offsets(&self) -> Option<&Offsets> {
+        self.offsets.as_ref()
+    }
+
+    /// Whether predictions depend on the sensitive values given.
+    pub fn needs_sensitive(&self) -> bool {
+        self.offsets.as_ref().is_some_and(|o| o.strength > 0.0)
+    }
+
+    /// h(x) for every point.
+    pub fn expansion_at(&self, points: &Points, watch: &Watch) -> Result<Vec<f64>> {
+        if points.dim() != self.points.dim() {
+            return Err(Error::Width {
+                found: points.dim(),
+                needed: self.points.dim(),
+            });
+        }
+        let groups = vec![0; self.points.len()];
+        let values: Mat<f64> = KernelMatrix::between(&self.kernel, points, &self.points)
+            .grouped_sums(&self.coefficients, &groups, 1, watch)?;
+        let values = values.col_as_slice(0).to_vec();
+        if values.iter().any(|v| !v.is_finite()) {
+            return Err(Error::Overflow { what: "a score" });
+        }
+        Ok(values)
+    }
+
+    /// The prediction for every row. `sensitive` may be absent only for a model that does not need it.
+    pub fn predict(
+        &self,
+        points: &Points,
+        sensitive: Option<&Sensitive>,
+        watch: &Watch,
+    ) -> Result<Prediction> {
+        let assignment = match (&self.offsets, sensitive) {
+            (Some(offsets), Some(sensitive)) => {
+                if sensitive.len() != points.len() {
+                    return Err(Error::Length {
+                        what: "the sensitive part",
+                        found: sensitive.len(),
+                        needed: points.len(),
+                    });
+                }
+                Some(offsets.partition.assign(sensitive)?)
+            }
+            (Some(offsets), None) if offsets.strength > 0.0 => {
+                let names: Vec<&str> = offsets.partition.columns().map(|(name, _)| name).collect();
+                return Err(Error::SensitiveNeeded {
+                    columns: names.join(", "),
+                });
+            }
+            _ => None,
+        };
+        let before = self.expansion_at(points, watch)?;
+        let scores = match (&self.offsets, &assignment) {
+            (Some(offsets), Some(assignment)) => before
+                .iter()
+                .enumerate()
+                .map(|(row, h)| h - offsets.strength * offsets.of(assignment, row))
+                .collect(),
+            _ => before.clone(),
+        };
+        Ok(Prediction {
+            before,
+            scores,
+            assignment,
+        })
+    }
+}
+
+impl Prediction {
+    /// How often a policy was needed.
+    pub fn uses(&self) -> Uses {
+        self.assignment.as_ref().map_or(Uses::default(), |a| a.uses)
+    }
+}
