@@ -1,1 +1,63 @@
-//! x
+//! The `oblivio` program: tables in, the engine's work, tables and reports out.
+//!
+//! [`run`] is the whole program, so that the Python package can offer the same command.
+
+mod args;
+mod cmd;
+mod progress;
+mod report;
+mod table;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+
+/// Exit codes: done, the input or the computation, usage.
+const DONE: i32 = 0;
+const FAILED: i32 = 1;
+const USAGE: i32 = 2;
+/// What a shell reports for a program that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+
+/// Runs the command line given by `arguments` (the program's name first) and returns its exit code.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors; a closed pipe is none either.
+            let code = if error.use_stderr() { USAGE } else { DONE };
+            let _ = error.print();
+            return code;
+        }
+    };
+    // A second handler is refused: then whoever installed the first one looks after Ctrl-C.
+    let _ = ctrlc::set_handler(|| {
+        table::remove_unfinished();
+        std::process::exit(INTERRUPTED);
+    });
+    match perform(cli) {
+        Ok(()) => DONE,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            FAILED
+        }
+    }
+}
+
+fn perform(cli: Cli) -> anyhow::Result<()> {
+    let mut pool = rayon::ThreadPoolBuilder::new();
+    if let Some(threads) = cli.threads {
+        pool = pool.num_threads(threads.get());
+    }
+    let pool = pool.build()?;
+    match cli.command {
+        Command::Fit(args) => cmd::fit::run(&args, &pool),
+        Command::Predict(args) => cmd::predict::run(&args, &pool),
+        Command::Inspect(args) => cmd::inspect::run(&args),
+        Command::Simulate(args) => cmd::simulate::run(&args),
+        Command::Completions(args) => cmd::completions::run(&args),
+    }
+}

@@ -84,6 +84,7 @@ impl Column {
     }
 
     /// The named rows, in the order of `rows`.
+    #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
         Self {
             name: self.name.clone(),
@@ -124,6 +125,22 @@ impl Column {
         (levels, codes)
     }
 
+    /// The categories that rows have, in the order a person would put them.
+    pub(crate) fn sorted_levels(&self) -> Vec<String> {
+        let (levels, codes) = self.to_categories();
+        let mut used = vec![false; levels.len()];
+        for &code in codes.iter().filter(|&&code| code != MISSING) {
+            used[code as usize] = true;
+        }
+        let mut levels: Vec<String> = levels
+            .into_iter()
+            .zip(used)
+            .filter_map(|(level, used)| used.then_some(level))
+            .collect();
+        sort_levels(&mut levels);
+        levels
+    }
+
     /// The column as numbers: categories that all read as numbers become them.
     pub fn to_numbers(&self) -> Result<Vec<f64>> {
         match &self.values {
@@ -152,7 +169,7 @@ fn positions<T>(values: &[T], test: impl Fn(&T) -> bool) -> Vec<usize> {
 }
 
 /// Sorts categories as a person would: whole numbers by value, then text by letter.
-pub(crate) fn sort_levels(levels: &mut [String]) {
+fn sort_levels(levels: &mut [String]) {
     let number = |level: &str| level.parse::<i64>().ok();
     levels.sort_by(|a, b| match (number(a), number(b)) {
         (Some(a), Some(b)) => a.cmp(&b),

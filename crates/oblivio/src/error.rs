@@ -53,6 +53,14 @@ pub enum Error {
         value: String,
     },
 
+    /// A setting that is none of its choices.
+    #[error("{what} `{text}` is not known; choose one of: {known}")]
+    UnknownName {
+        what: &'static str,
+        text: String,
+        known: String,
+    },
+
     /// A kernel, rule or other setting that cannot be read.
     #[error("cannot read `{text}` as {what}: expected {expected} at character {position}")]
     Syntax {
@@ -182,8 +190,8 @@ pub enum Error {
 pub enum Warning {
     /// All reference rows share one cell.
     SingleCell,
-    /// Features without variance.
-    ConstantFeatures { names: Vec<String> },
+    /// Features without variance, by position and name.
+    ConstantFeatures { features: Vec<(usize, String)> },
     /// Rows whose features repeat another row's.
     DuplicateRows { count: usize },
     /// A continuous sensitive column that takes one value.
@@ -200,6 +208,17 @@ pub enum Warning {
     NotConverged { residual: f64, goal: f64 },
 }
 
+impl Warning {
+    /// Replaces numbers of features by their names.
+    pub(crate) fn name_features(&mut self, names: &[String]) {
+        if let Self::ConstantFeatures { features } = self {
+            for (feature, name) in features {
+                name.clone_from(&names[*feature]);
+            }
+        }
+    }
+}
+
 impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -207,11 +226,14 @@ impl std::fmt::Display for Warning {
                 f,
                 "all reference rows fall in one cell: there is nothing to remove"
             ),
-            Self::ConstantFeatures { names } => write!(
-                f,
-                "constant features tell nothing and are left out of the kernel's scale: {}",
-                names.join(", ")
-            ),
+            Self::ConstantFeatures { features } => {
+                let names: Vec<&str> = features.iter().map(|(_, name)| name.as_str()).collect();
+                write!(
+                    f,
+                    "constant features tell nothing and are left out of the kernel's scale: {}",
+                    names.join(", ")
+                )
+            }
             Self::DuplicateRows { count } => {
                 write!(f, "{count} rows have the same features as an earlier row")
             }

@@ -1,10 +1,14 @@
 //! engine
+mod audit;
 mod column;
 mod conditional_mean;
+mod encoder;
 mod error;
 mod fit;
 mod kernel;
 pub mod learn;
+mod model;
+mod named;
 mod oblivious;
 mod partition;
 mod points;
@@ -12,17 +16,23 @@ mod predictor;
 mod random;
 mod reference;
 mod sensitive;
+pub mod simulate;
 mod watch;
 
+pub use audit::{CellMean, CorrelationRatio, cell_means, correlation_ratio};
 pub use column::{Column, MISSING, Values};
 pub use conditional_mean::ConditionalMean;
+pub use encoder::{Encoder, Scaling};
 pub use error::{Error, Result, Warning};
 pub use fit::{CellSummary, Fit, Mode, Settings, Summary, Training};
 pub use kernel::{Gamma, Kernel, KernelMatrix, Lower, Side, Smoothness};
+pub use model::{Card, Model, Roles};
+pub use named::{Named, nearest};
 pub use oblivious::{Features, ObliviousMap, Shifts};
 pub use partition::*;
 pub use points::Points;
 pub use predictor::{Offsets, Prediction, Predictor};
+pub use random::sample;
 pub use reference::{Reference, Split};
 pub use sensitive::{Kind, Sensitive};
 pub use watch::Watch;

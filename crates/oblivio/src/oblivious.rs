@@ -201,7 +201,9 @@ impl Correction {
                 for run in &runs {
                     let (these, others) = rest.split_at_mut(run.len());
                     let term = term[run[0] as usize];
-                    these.iter_mut().for_each(|v| *v += term);
+                    for v in these {
+                        *v += term;
+                    }
                     rest = others;
                 }
             }

@@ -123,9 +123,14 @@ impl Predictor {
         self.offsets.as_ref()
     }
 
+    /// t; zero for a model that takes nothing off.
+    pub fn strength(&self) -> f64 {
+        self.offsets.as_ref().map_or(0.0, |offsets| offsets.strength)
+    }
+
     /// Whether predictions depend on the sensitive values given.
     pub fn needs_sensitive(&self) -> bool {
-        self.offsets.as_ref().is_some_and(|o| o.strength > 0.0)
+        self.strength() > 0.0
     }
 
     /// h(x) for every point.

@@ -27,6 +27,15 @@ pub struct Split {
 }
 
 impl Reference {
+    /// What the choice is called.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Half => "half",
+            Self::Rows(_) => "given rows",
+        }
+    }
+
     /// The same rows after all but `kept` were removed from the table.
     pub(crate) fn renumbered(&self, kept: &[usize]) -> Self {
         match self {

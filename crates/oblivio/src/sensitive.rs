@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::column::{Column, Values};
 use crate::error::{Error, Result};
+use crate::named::nearest;
 
 /// Sensitive columns of equal length, checked once.
 ///
@@ -87,11 +88,12 @@ impl Sensitive {
             .find(|column| column.name == name)
             .ok_or_else(|| Error::UnknownColumn {
                 name: name.to_owned(),
-                nearest: None,
+                nearest: nearest(name, self.columns.iter().map(|c| c.name.as_str())),
             })
     }
 
     /// The named rows, in the order of `rows`.
+    #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
         Self {
             columns: self.columns.iter().map(|c| c.select(rows)).collect(),
@@ -133,7 +135,10 @@ mod tests {
             Kind::of(&Column::numbers("s", vec![0.5, 1.0])),
             Kind::Continuous
         );
-        assert_eq!(Kind::of(&Column::texts("s", [Some("a")])), Kind::Categorical);
+        assert_eq!(
+            Kind::of(&Column::texts("s", [Some("a")])),
+            Kind::Categorical
+        );
     }
 
     #[test]

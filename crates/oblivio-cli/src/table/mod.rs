@@ -17,10 +17,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use oblivio::Column;
+use oblivio::{Column, nearest};
 
 pub use read::ReadOptions;
-pub use write::{write, write_bytes};
+pub use write::{remove_unfinished, write, write_bytes};
 
 /// Named columns of equal length.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,15 +58,6 @@ impl Table {
         Ok(&self.columns[self.position(name)?])
     }
 
-    /// The named rows, in the order of `rows`.
-    #[must_use]
-    pub fn select(&self, rows: &[usize]) -> Self {
-        Self {
-            columns: self.columns.iter().map(|c| c.select(rows)).collect(),
-            rows: rows.len(),
-        }
-    }
-
     fn position(&self, name: &str) -> Result<usize> {
         self.columns
             .iter()
@@ -77,7 +68,7 @@ impl Table {
     fn unknown(&self, name: &str) -> anyhow::Error {
         const SHOWN: usize = 10;
         let mut names: Vec<&str> = self.columns.iter().map(|c| c.name.as_str()).collect();
-        let guess = nearest(name, &names).map_or(String::new(), |nearest| {
+        let guess = nearest(name, names.iter().copied()).map_or(String::new(), |nearest| {
             format!("; did you mean `{nearest}`?")
         });
         if names.len() > SHOWN {
@@ -87,21 +78,6 @@ impl Table {
         let names = names.join(", ");
         anyhow!("column `{name}` is not in the table (columns: {names}){guess}")
     }
-}
-
-/// The name that is most likely meant, if any is similar.
-fn nearest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
-    const SIMILAR: f64 = 0.5;
-    let name = name.trim().to_lowercase();
-    names
-        .iter()
-        .map(|&known| {
-            let similarity = strsim::normalized_damerau_levenshtein(&name, &known.to_lowercase());
-            (known, similarity)
-        })
-        .filter(|(_, similarity)| *similarity >= SIMILAR)
-        .max_by(|(_, a), (_, b)| a.total_cmp(b))
-        .map(|(known, _)| known)
 }
 
 /// The number of rows, if the columns make a table.

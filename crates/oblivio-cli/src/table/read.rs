@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use oblivio::Column;
+use oblivio::{Column, Values};
 
 use super::{Table, csv, parquet};
 
@@ -98,7 +98,7 @@ fn open(path: &Path) -> Result<File> {
         ErrorKind::PermissionDenied => {
             anyhow!("the file may not be read (permission denied); change its permissions")
         }
-        _ => anyhow!("the file cannot be opened: {error}"),
+        _ => anyhow!("the file cannot be opened ({error}); choose another"),
     })?;
     if file.metadata()?.is_dir() {
         bail!("this is a directory; give a CSV or Parquet file");
@@ -121,12 +121,13 @@ fn finish(columns: Vec<Column>, options: &ReadOptions) -> Result<Table> {
             bail!("column `{name}` is declared both categorical and numeric; choose one");
         }
         let position = table.position(name)?;
-        table.columns[position] = table.columns[position].to_categories();
+        let (levels, codes) = table.columns[position].to_categories();
+        table.columns[position].values = Values::Categories { levels, codes };
     }
     for name in &options.numeric {
         let position = table.position(name)?;
         let numbers = table.columns[position].to_numbers()?;
-        table.columns[position] = Column::numbers(name, numbers);
+        table.columns[position].values = Values::Numbers(numbers);
     }
     Ok(table)
 }

@@ -23,8 +23,9 @@ pub(super) fn check_shape(text: &[u8], delimiter: u8, width: usize) -> Result<()
         if fields == width {
             return Ok(());
         }
+        let noun = if fields == 1 { "field" } else { "fields" };
         bail!(
-            "line {line} has {fields} fields but the header has {width}; give every row the same number of fields, \
+            "line {line} has {fields} {noun} but the header has {width}; give every row the same number of fields, \
              and quote values that contain {:?}",
             char::from(delimiter)
         )
@@ -80,8 +81,8 @@ mod tests {
             "line 5 has 3 fields but the header has 2; give every row the same number of fields, \
              and quote values that contain ','"
         );
-        assert!(problem("a,b\r\n1,2\r\n3").starts_with("line 3 has 1 fields"));
-        assert!(problem("a,b\r1,2\r3\r").starts_with("line 3 has 1 fields"));
+        assert!(problem("a,b\r\n1,2\r\n3").starts_with("line 3 has 1 field "));
+        assert!(problem("a,b\r1,2\r3\r").starts_with("line 3 has 1 field "));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use anyhow::{Result, anyhow};
 use oblivio::Column;
@@ -55,12 +56,32 @@ fn store(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link stays a link, and the file it points to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut file = beside(&target)?;
-    file.write_all(bytes)?;
-    if let Some(metadata) = existing {
-        file.as_file().set_permissions(metadata.permissions())?;
+    set_unfinished(Some(file.path().to_owned()));
+    let stored = file.write_all(bytes).and_then(|()| {
+        if let Some(metadata) = existing {
+            file.as_file().set_permissions(metadata.permissions())?;
+        }
+        file.persist(target)?;
+        Ok(())
+    });
+    set_unfinished(None);
+    stored
+}
+
+/// The temporary file being written, for whoever has to end the program in the midst of it.
+static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+fn set_unfinished(path: Option<PathBuf>) {
+    if let Ok(mut unfinished) = UNFINISHED.lock() {
+        *unfinished = path;
     }
-    file.persist(target)?;
-    Ok(())
+}
+
+/// Removes what an interrupted write would leave behind.
+pub fn remove_unfinished() {
+    if let Ok(Some(path)) = UNFINISHED.lock().as_deref() {
+        let _ = fs::remove_file(path);
+    }
 }
 
 /// A temporary file on the same file system, with the permissions of an ordinary new file.
@@ -83,20 +104,26 @@ fn parent(path: &Path) -> &Path {
 }
 
 fn explain(path: &Path, error: &io::Error) -> anyhow::Error {
-    let shown = path.display();
-    match error.kind() {
-        ErrorKind::NotFound => anyhow!(
-            "{shown}: the directory {} does not exist; create it first",
-            parent(path).display()
+    let directory = parent(path);
+    let problem = match error.kind() {
+        ErrorKind::NotFound if !directory.exists() => format!(
+            "the directory {} does not exist; create it first",
+            directory.display()
         ),
-        ErrorKind::NotADirectory => anyhow!(
-            "{shown}: {} is not a directory; choose another path",
-            parent(path).display()
+        ErrorKind::NotADirectory => format!(
+            "{} is not a directory; choose another path",
+            directory.display()
         ),
-        ErrorKind::IsADirectory => anyhow!("{shown}: this is a directory; give the name of a file"),
-        ErrorKind::PermissionDenied => anyhow!(
-            "{shown}: the file may not be written (permission denied); change the permissions or the path"
-        ),
-        _ => anyhow!("{shown}: the file cannot be written: {error}"),
+        ErrorKind::IsADirectory => "this is a directory; give the name of a file".into(),
+        ErrorKind::PermissionDenied => {
+            "the file may not be written (permission denied); change the permissions or the path"
+                .into()
+        }
+        _ => format!("the file cannot be written ({error}); choose another path"),
+    };
+    if path.as_os_str() == "-" {
+        anyhow!("standard output: {problem}")
+    } else {
+        anyhow!("{}: {problem}", path.display())
     }
 }

@@ -6,6 +6,7 @@ use self::problem::Problem;
 use crate::error::{Error, Result, Warning};
 use crate::kernel::{Gamma, Kernel};
 use crate::learn::{Convergence, Solver};
+use crate::named::Named;
 use crate::partition::{PartitionRule, Uses};
 use crate::points::Points;
 use crate::predictor::{Offsets, Predictor};
@@ -44,6 +45,15 @@ pub enum Mode {
     Oblivious,
     /// Learn on plain features, take the offsets off: for chains S → X → Y.
     MOblivious,
+}
+
+impl Named for Mode {
+    const WHAT: &'static str = "mode";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("oblivious", Self::Oblivious),
+        ("m-oblivious", Self::MOblivious),
+        ("plain", Self::Plain),
+    ];
 }
 
 /// The rows a fit learns from.
@@ -248,6 +258,15 @@ impl Training<'_> {
 
     fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
+        let constant = self.points.constant_features();
+        if !constant.is_empty() {
+            warnings.push(Warning::ConstantFeatures {
+                features: constant
+                    .into_iter()
+                    .map(|k| (k, format!("feature {k}")))
+                    .collect(),
+            });
+        }
         let count = self.points.duplicates();
         if count > 0 {
             warnings.push(Warning::DuplicateRows { count });

@@ -1,5 +1,10 @@
 //! One block of a kernel matrix: geometry by matrix product, profile while the block is in cache.
 
+#![allow(
+    clippy::inline_always,
+    reason = "only inlined code is compiled for the caller's instruction set"
+)]
+
 use std::ops::Range;
 
 use faer::linalg::matmul::matmul;

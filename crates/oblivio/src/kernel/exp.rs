@@ -3,6 +3,11 @@
 //! The loop is plain Rust that the compiler vectorises; what makes it fast in a build for a baseline processor
 //! is that [`vectorize`] compiles it three times (baseline, AVX2 with FMA, AVX-512) and picks one at run time.
 
+#![allow(
+    clippy::inline_always,
+    reason = "only inlined code is compiled for the caller's instruction set"
+)]
+
 use pulp::Arch;
 
 /// Runs `op` compiled for the machine's vector instructions.

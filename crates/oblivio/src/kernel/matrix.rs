@@ -156,6 +156,11 @@ impl<'k> KernelMatrix<'k> {
         self.corrected(&|_, _| (), watch)
     }
 
+    /// All entries, column after column, into a buffer of the right size.
+    pub fn entries_into(&self, out: &mut [f64], watch: &Watch) -> Result<()> {
+        self.panels(out, &|_| 0, &|_, _| (), watch)
+    }
+
     /// All entries, each tile passing through `correct` while it is in cache.
     pub(crate) fn corrected(
         &self,
@@ -168,7 +173,7 @@ impl<'k> KernelMatrix<'k> {
             self.lower(&mut lower, correct, watch)?;
             return Ok(lower.mirrored());
         }
-        let entries = rows.checked_mul(columns).unwrap_or(usize::MAX);
+        let entries = rows.saturating_mul(columns);
         let mut values = Vec::new();
         values
             .try_reserve_exact(entries)

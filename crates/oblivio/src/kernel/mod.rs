@@ -9,6 +9,8 @@ pub use block::Side;
 pub(crate) use block::{Span, Tile};
 pub use matrix::{KernelMatrix, Lower};
 
+use std::convert::Infallible;
+
 use rand::RngExt;
 
 use crate::error::{Error, Result};
@@ -103,7 +105,10 @@ pub enum Gamma {
 
 impl<G> Kernel<G> {
     /// The same kernel with every γ replaced; `f` sees the kernel that γ belongs to.
-    fn map_gamma<H>(&self, f: &mut impl FnMut(&Self, &G) -> Result<H>) -> Result<Kernel<H>> {
+    fn map_gamma<H, E>(
+        &self,
+        f: &mut impl FnMut(&Self, &G) -> std::result::Result<H, E>,
+    ) -> std::result::Result<Kernel<H>, E> {
         Ok(match self {
             Self::Linear => Kernel::Linear,
             Self::Polynomial {
@@ -129,13 +134,13 @@ impl<G> Kernel<G> {
                 kernels
                     .iter()
                     .map(|k| k.map_gamma(f))
-                    .collect::<Result<_>>()?,
+                    .collect::<std::result::Result<_, _>>()?,
             ),
             Self::Product(kernels) => Kernel::Product(
                 kernels
                     .iter()
                     .map(|k| k.map_gamma(f))
-                    .collect::<Result<_>>()?,
+                    .collect::<std::result::Result<_, _>>()?,
             ),
             Self::Scaled(factor, kernel) => Kernel::Scaled(*factor, Box::new(kernel.map_gamma(f)?)),
         })
@@ -153,12 +158,45 @@ impl<G> Kernel<G> {
 }
 
 impl Kernel<Gamma> {
+    /// Sets parameters that were given apart from the kernel's name; a sum, product or kernel without them refuses.
+    pub fn set(
+        &mut self,
+        new_gamma: Option<Gamma>,
+        new_degree: Option<u32>,
+        new_coef0: Option<f64>,
+    ) -> Result<()> {
+        let none = |name, given: Option<String>| match given {
+            None => Ok(()),
+            Some(value) => Err(Error::InvalidParameter {
+                name,
+                expected: "written inside the kernel, as in `rbf(gamma=2)`, where the kernel has it",
+                value,
+            }),
+        };
+        let text = |value: Option<f64>| value.map(|v| v.to_string());
+        if let Self::Polynomial { degree, coef0, .. } = self {
+            *degree = new_degree.unwrap_or(*degree);
+            *coef0 = new_coef0.unwrap_or(*coef0);
+        } else {
+            none("degree", text(new_degree.map(f64::from)))?;
+            none("coef0", text(new_coef0))?;
+        }
+        match self {
+            Self::Polynomial { gamma, .. }
+            | Self::Gaussian { gamma }
+            | Self::Laplacian { gamma }
+            | Self::Matern { gamma, .. } => *gamma = new_gamma.unwrap_or(*gamma),
+            _ => none("gamma", new_gamma.map(|gamma| gamma.to_string()))?,
+        }
+        self.check()
+    }
+
     /// The kernel with every rule turned into a number for these points, `weights` saying how often each row counts.
     ///
     /// The pairs of the `median` rule come from `seed`.
     pub fn resolve(&self, points: &Points, weights: &[f64], seed: u64) -> Result<Kernel> {
-        let kernel = self.map_gamma(&mut |kernel, gamma| {
-            Ok(match gamma {
+        let Ok(kernel) = self.map_gamma(&mut |kernel, gamma| {
+            Ok::<_, Infallible>(match gamma {
                 Gamma::Value(value) => *value,
                 Gamma::Scale => scale(points, weights),
                 Gamma::Median => {
@@ -170,28 +208,29 @@ impl Kernel<Gamma> {
                     1.0 / median_distance(points, weights, seed, norm)
                 }
             })
-        })?;
+        });
         kernel.check()?;
         Ok(kernel)
     }
 
     /// Refuses numbers no kernel can have; rules pass.
     pub fn check(&self) -> Result<()> {
-        self.map_gamma(&mut |_, gamma| {
-            Ok(match gamma {
+        let Ok(kernel) = self.map_gamma(&mut |_, gamma| {
+            Ok::<_, Infallible>(match gamma {
                 Gamma::Value(value) => *value,
                 Gamma::Scale | Gamma::Median => 1.0,
             })
-        })?
-        .check()
+        });
+        kernel.check()
     }
 }
 
 impl Kernel {
     /// The kernel as one whose γ could also be rules.
     pub fn to_spec(&self) -> Kernel<Gamma> {
-        self.map_gamma(&mut |_, gamma| Ok(Gamma::Value(*gamma)))
-            .unwrap_or(Kernel::Linear)
+        let Ok(kernel) =
+            self.map_gamma(&mut |_, gamma| Ok::<_, Infallible>(Gamma::Value(*gamma)));
+        kernel
     }
 
     /// Refuses numbers for which this is not a positive-definite kernel.
@@ -205,7 +244,6 @@ impl Kernel {
         };
         let positive = |v: f64| v > 0.0 && v.is_finite();
         match self {
-            Self::Linear => Ok(()),
             Self::Polynomial { degree: 0, .. } => refuse("degree", "at least 1", 0.0),
             Self::Polynomial { degree, .. } if *degree > 64 => {
                 refuse("degree", "at most 64", f64::from(*degree))
@@ -223,10 +261,6 @@ impl Kernel {
             {
                 refuse("gamma", "a positive finite number", *gamma)
             }
-            Self::Polynomial { .. }
-            | Self::Gaussian { .. }
-            | Self::Laplacian { .. }
-            | Self::Matern { .. } => Ok(()),
             Self::Sum(kernels) | Self::Product(kernels) if kernels.is_empty() => {
                 refuse("number of kernels in a sum or product", "at least 1", 0.0)
             }
@@ -235,6 +269,11 @@ impl Kernel {
                 refuse("a kernel's factor", "a positive finite number", *factor)
             }
             Self::Scaled(_, kernel) => kernel.check(),
+            Self::Linear
+            | Self::Polynomial { .. }
+            | Self::Gaussian { .. }
+            | Self::Laplacian { .. }
+            | Self::Matern { .. } => Ok(()),
         }
     }
 

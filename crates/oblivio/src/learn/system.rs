@@ -1,15 +1,16 @@
 //! Positive-definite systems: Cholesky in double precision, or in single precision with conjugate gradients to mend it.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt::factor::{LltError, cholesky_in_place, cholesky_in_place_scratch};
+use faer::linalg::cholesky::llt::factor::{LltError, LltRegularization, cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::cholesky::llt::solve::solve_in_place;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::traits::RealField;
-use faer::{Mat, MatMut, MatRef, Par};
+use faer::{Mat, MatMut, MatRef, Par, Spec};
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::kernel::Lower;
+use crate::named::Named;
 use crate::watch::Watch;
 
 /// How to solve.
@@ -22,6 +23,15 @@ pub enum Solver {
     Cholesky,
     /// Cholesky in single precision as the preconditioner of conjugate gradients in double, to full accuracy.
     Mixed,
+}
+
+impl Named for Solver {
+    const WHAT: &'static str = "solver";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("auto", Self::Auto),
+        ("cholesky", Self::Cholesky),
+        ("mixed", Self::Mixed),
+    ];
 }
 
 /// How a system was solved.
@@ -99,7 +109,7 @@ impl System {
         let size = norm(targets);
         let mut solution = vec![0.0; targets.len()];
         let mut residual = targets.to_vec();
-        let (mut largest, mut iterations) = (0.0f64, 0);
+        let (largest, mut iterations) = (norm_estimate(&self.matrix), 0);
         // The residual of the recurrence drifts from the true one, so the outer loop takes the true one and starts again.
         loop {
             let mut step = preconditioner.apply(&residual);
@@ -114,8 +124,6 @@ impl System {
                     break;
                 }
                 iterations += 1;
-                // A Rayleigh quotient never exceeds the norm, so the goal below is never too lenient.
-                largest = largest.max(curvature / dot(&direction, &direction));
                 let length = energy / curvature;
                 add(&mut solution, length, &direction);
                 add(&mut residual, -length, &image);
@@ -242,14 +250,14 @@ fn threads() -> Par {
 }
 
 fn cholesky<T: RealField>(matrix: MatMut<'_, T>) -> std::result::Result<(), LltError> {
-    let scratch = cholesky_in_place_scratch::<T>(matrix.nrows(), threads(), Default::default());
+    let scratch = cholesky_in_place_scratch::<T>(matrix.nrows(), threads(), Spec::default());
     let mut memory = MemBuffer::new(scratch);
     cholesky_in_place(
         matrix,
-        Default::default(),
+        LltRegularization::default(),
         threads(),
         MemStack::new(&mut memory),
-        Default::default(),
+        Spec::default(),
     )
     .map(|_| ())
 }
@@ -309,6 +317,23 @@ fn multiply(matrix: &Lower, vector: &[f64]) -> Vec<f64> {
         add(&mut product[group * GROUP..], 1.0, part);
     }
     product
+}
+
+/// A Rayleigh quotient after two power steps from the constant vector, which is near the first eigenvector of most kernel
+/// matrices. It never exceeds the norm, so an error relative to it is never understated.
+fn norm_estimate(matrix: &Lower) -> f64 {
+    let mut vector = vec![1.0; matrix.len()];
+    let mut largest = 0.0f64;
+    for _ in 0..3 {
+        let image = multiply(matrix, &vector);
+        let size = norm(&image);
+        largest = largest.max(dot(&vector, &image) / dot(&vector, &vector));
+        if !(size > 0.0 && size.is_finite()) {
+            break;
+        }
+        vector = image.iter().map(|v| v / size).collect();
+    }
+    largest
 }
 
 fn add(to: &mut [f64], factor: f64, vector: &[f64]) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Binning, PartitionRule, Policies};
-use crate::column::{Column, MISSING, sort_levels};
+use crate::column::Column;
 use crate::error::{Error, Result, Warning};
 use crate::sensitive::Kind;
 
@@ -40,7 +40,7 @@ pub(super) enum Cut {
 
 /// What a column's rows come to on an axis.
 pub(super) struct Positions {
-    pub(super) positions: Vec<u32>,
+    pub(super) rows: Vec<u32>,
     pub(super) out_of_range: usize,
     pub(super) missing: usize,
 }
@@ -57,21 +57,9 @@ impl Axis {
     ) -> Result<Self> {
         let missing = !column.missing().is_empty();
         let cut = match kind {
-            Kind::Categorical => {
-                let (levels, codes) = column.to_categories();
-                let mut used = vec![false; levels.len()];
-                codes
-                    .iter()
-                    .filter(|&&c| c != MISSING)
-                    .for_each(|&c| used[c as usize] = true);
-                let mut levels: Vec<String> = levels
-                    .into_iter()
-                    .zip(used)
-                    .filter_map(|(level, used)| used.then_some(level))
-                    .collect();
-                sort_levels(&mut levels);
-                Cut::Categories { levels }
-            }
+            Kind::Categorical => Cut::Categories {
+                levels: column.sorted_levels(),
+            },
             Kind::Continuous => bins(column, weights, cells, rule, warnings)?,
         };
         Ok(Self {
@@ -101,7 +89,7 @@ impl Axis {
         }
     }
 
-    pub(super) fn locate(&self, column: &Column, policies: &Policies) -> Result<Positions> {
+    pub(super) fn locate(&self, column: &Column, policies: Policies) -> Result<Positions> {
         let absent = column.missing();
         if let Some(&row) = absent.first()
             && !(policies.missing == super::Missing::Category && self.missing)
@@ -167,7 +155,7 @@ impl Axis {
             positions[row] = self.present();
         }
         Ok(Positions {
-            positions,
+            rows: positions,
             out_of_range,
             missing: absent.len(),
         })

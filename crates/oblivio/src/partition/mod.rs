@@ -96,7 +96,7 @@ impl Partition {
             .map(|(column, kind)| Axis::fit(column, weights, *kind, cells, rule, &mut warnings))
             .collect::<Result<Vec<_>>>()?;
         let mut occupied: BTreeMap<Vec<u32>, (f64, usize)> = BTreeMap::new();
-        for (key, weight) in locate(&axes, reference, &rule.policies)?.0.zip(weights) {
+        for (key, weight) in locate(&axes, reference, rule.policies)?.0.zip(weights) {
             let (mass, count) = occupied.entry(key).or_default();
             *mass += weight;
             *count += 1;
@@ -184,7 +184,7 @@ impl Partition {
     ///
     /// Columns are found by name.
     pub fn assign(&self, sensitive: &Sensitive) -> Result<Assignment> {
-        let (keys, mut uses) = locate(&self.axes, sensitive, &self.policies)?;
+        let (keys, mut uses) = locate(&self.axes, sensitive, self.policies)?;
         let lookup: HashMap<&[u32], u32> = self
             .keys
             .iter()
@@ -227,7 +227,7 @@ impl Partition {
         let zero = || vec![0.0; self.len()];
         if let Some(axis) = key.iter().position(|&p| p == UNSEEN) {
             return match self.policies.category {
-                UnseenCategory::Error => Err(self.unseen(&self.axes[axis], sensitive, row)),
+                UnseenCategory::Error => Err(Self::unseen(&self.axes[axis], sensitive, row)),
                 UnseenCategory::Population => Ok(population()),
                 UnseenCategory::Zero => Ok(zero()),
             };
@@ -297,7 +297,7 @@ impl Partition {
         (total > 0.0).then(|| inside.iter().map(|mass| mass / total).collect())
     }
 
-    fn unseen(&self, axis: &Axis, sensitive: &Sensitive, row: usize) -> Error {
+    fn unseen(axis: &Axis, sensitive: &Sensitive, row: usize) -> Error {
         let value = sensitive
             .column(&axis.name)
             .map_or(String::new(), |column| {
@@ -362,7 +362,7 @@ fn widening(axis: &Axis, position: u32) -> Vec<Range<u32>> {
 fn locate<'s>(
     axes: &[Axis],
     sensitive: &'s Sensitive,
-    policies: &Policies,
+    policies: Policies,
 ) -> Result<(impl Iterator<Item = Vec<u32>> + use<'s>, Uses)> {
     let mut uses = Uses::default();
     let mut columns = Vec::new();
@@ -370,7 +370,7 @@ fn locate<'s>(
         let located = axis.locate(sensitive.column(&axis.name)?, policies)?;
         uses.out_of_range += located.out_of_range;
         uses.missing += located.missing;
-        columns.push(located.positions);
+        columns.push(located.rows);
     }
     let keys = (0..sensitive.len()).map(move |i| columns.iter().map(|c| c[i]).collect());
     Ok((keys, uses))
@@ -386,16 +386,12 @@ fn effective_rows(weights: &[f64]) -> usize {
 /// The first few of many names.
 pub(crate) fn listed(names: &[String]) -> String {
     const MOST: usize = 8;
-    let mut text = names
-        .iter()
-        .take(MOST)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ");
+    let first = names[..names.len().min(MOST)].join(", ");
     if names.len() > MOST {
-        text.push_str(&format!(", … {} in all", names.len()));
+        format!("{first}, … {} in all", names.len())
+    } else {
+        first
     }
-    text
 }
 
 #[cfg(test)]

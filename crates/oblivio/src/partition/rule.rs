@@ -1,9 +1,12 @@
 //! The settings of a partition.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::column::Column;
 use crate::error::{Error, Result};
+use crate::named::Named;
 use crate::sensitive::{Kind, Sensitive};
 
 /// How sensitive columns are to be cut into cells.
@@ -112,6 +115,65 @@ pub enum Missing {
     Category,
 }
 
+impl Named for Binning {
+    const WHAT: &'static str = "binning";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("quantile", Self::Quantile),
+        ("uniform", Self::Uniform),
+        ("dyadic", Self::Dyadic),
+    ];
+}
+
+impl Named for EmptyCell {
+    const WHAT: &'static str = "the policy for empty cells";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("enclosing", Self::Enclosing),
+        ("population", Self::Population),
+        ("zero", Self::Zero),
+        ("error", Self::Error),
+    ];
+}
+
+impl Named for UnseenCategory {
+    const WHAT: &'static str = "the policy for unknown categories";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("error", Self::Error),
+        ("population", Self::Population),
+        ("zero", Self::Zero),
+    ];
+}
+
+impl Named for OutOfRange {
+    const WHAT: &'static str = "the policy for values out of range";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("error", Self::Error), ("clamp", Self::Clamp)];
+}
+
+impl Named for Missing {
+    const WHAT: &'static str = "the policy for missing values";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("error", Self::Error), ("category", Self::Category)];
+}
+
+impl FromStr for CellCount {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "paper" => Ok(Self::Paper),
+            _ => match text.parse() {
+                Ok(cells) if cells > 0 => Ok(Self::Given(cells)),
+                _ => Err(Error::InvalidParameter {
+                    name: "cells",
+                    expected: "a positive whole number, `auto` or `paper`",
+                    value: text.to_owned(),
+                }),
+            },
+        }
+    }
+}
+
 impl Policies {
     /// One answer for unseen categories and, unless it is to refuse, for empty cells too.
     pub fn for_unknown(answer: UnseenCategory) -> Self {
@@ -131,13 +193,13 @@ impl CellCount {
     /// The number of bins for n reference rows and d continuous columns.
     pub fn resolve(self, rows: usize, continuous: usize) -> usize {
         // Whole-number search: the root of a perfect power must not round to the wrong side.
-        let power = |base: usize, exponent: usize| (base as f64).powi(exponent as i32);
+        let power = |base: usize, exponent: usize| (base as f64).powf(exponent as f64);
         match self {
             Self::Given(cells) => cells,
-            Self::Auto => (1..)
+            Self::Auto => (1..=rows)
                 .find(|&cells| power(cells, continuous + 2) >= rows as f64)
                 .unwrap_or(1),
-            Self::Paper => (1..)
+            Self::Paper => (1..=rows)
                 .take_while(|&cells| power(cells, 2 * (continuous + 1)) <= rows as f64)
                 .last()
                 .unwrap_or(1),

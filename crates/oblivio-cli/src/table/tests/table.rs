@@ -36,13 +36,6 @@ fn a_wide_table_is_not_listed_in_full() {
 }
 
 #[test]
-fn rows_are_selected_in_the_order_given() {
-    let table = table(&["a", "b"]).select(&[2, 0]);
-    assert_eq!(table.rows(), 2);
-    assert_eq!(table.columns()[1], Column::numbers("b", vec![3.0, 1.0]));
-}
-
-#[test]
 fn what_is_no_table_is_refused() {
     let columns = |second: &str, values: Vec<f64>| {
         Table::new(vec![

@@ -1,0 +1,63 @@
+//! The command line's grammar. Parsing does no work.
+
+use std::num::NonZeroUsize;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Parser, Subcommand};
+use oblivio::Named;
+
+use crate::cmd;
+
+/// Removes the influence of sensitive features from predictions, with kernels, in closed form.
+///
+/// Results go to standard output, messages to standard error. Exit codes: 0 done, 1 the input or the computation, 2 usage.
+#[derive(Parser)]
+#[command(name = "oblivio", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Threads to use (default: one per core)
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Fit a model to a table
+    Fit(Box<cmd::fit::Args>),
+    /// Score the rows of a table with a model
+    Predict(cmd::predict::Args),
+    /// Say what a model file holds
+    Inspect(cmd::inspect::Args),
+    /// Write a simulated table
+    Simulate(cmd::simulate::Args),
+    /// Print a completion script for a shell
+    Completions(cmd::completions::Args),
+}
+
+/// Reads one of the engine's named choices.
+pub(crate) fn named<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T> {
+    let names: Vec<&'static str> = T::NAMES.iter().map(|(name, _)| *name).collect();
+    PossibleValuesParser::new(names).try_map(|name| T::named(&name))
+}
+
+/// Reads a field delimiter; `\t` is a tab.
+pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [byte] => Ok(*byte),
+        b"\\t" => Ok(b'\t'),
+        _ => Err("must be a single character, or \\t for a tab".into()),
+    }
+}
+
+/// Reads `column=low:high`, or `low:high` for every continuous column.
+pub(crate) fn bounds(text: &str) -> Result<(String, f64, f64), String> {
+    let (name, range) = text.rsplit_once('=').unwrap_or(("", text));
+    let parsed = range
+        .split_once(':')
+        .and_then(|(low, high)| Some((low.parse::<f64>().ok()?, high.parse::<f64>().ok()?)));
+    match parsed {
+        Some((low, high)) if low < high => Ok((name.to_owned(), low, high)),
+        _ => Err("must be COLUMN=LOW:HIGH or LOW:HIGH with LOW < HIGH".into()),
+    }
+}

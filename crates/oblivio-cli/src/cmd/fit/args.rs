@@ -1,0 +1,220 @@
+//! The arguments of `oblivio fit`, and the settings they amount to.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use oblivio::learn::Solver;
+use oblivio::{
+    Binning, CellCount, EmptyCell, Gamma, Kernel, Missing, Mode, OutOfRange, PartitionRule,
+    Policies, Reference, Settings, UnseenCategory,
+};
+
+use crate::args::{bounds, delimiter, named};
+use crate::table::ReadOptions;
+
+/// Fits kernel ridge regression whose predictions have the sensitive columns' influence taken out.
+///
+/// Prediction then needs the sensitive columns as well: they are read in order to take their own influence out.
+/// Equal mean scores per cell are not independence: look at the scores on new rows before relying on them.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// CSV or Parquet table, or - for standard input
+    pub(super) data: PathBuf,
+    /// Columns the predictions should not depend on
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(super) sensitive: Vec<String>,
+    /// Column to predict
+    #[arg(long, value_name = "COLUMN")]
+    pub(super) target: String,
+    /// Where to write the model
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: PathBuf,
+
+    /// Feature columns (default: all that have no other role)
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_delimiter = ',',
+        help_heading = "Columns"
+    )]
+    pub(super) features: Vec<String>,
+    /// Columns to leave out
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_delimiter = ',',
+        help_heading = "Columns",
+        conflicts_with = "features"
+    )]
+    pub(super) drop: Vec<String>,
+    /// Column of row weights
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(super) weights: Option<String>,
+    /// Columns to read as categories whatever they hold
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_delimiter = ',',
+        help_heading = "Columns"
+    )]
+    pub(super) categorical: Vec<String>,
+    /// Columns to read as numbers whatever they hold; sensitive ones are then continuous
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_delimiter = ',',
+        help_heading = "Columns"
+    )]
+    pub(super) continuous: Vec<String>,
+    /// Value of a text target that counts as 1; all others count as 0
+    #[arg(long, value_name = "VALUE", help_heading = "Columns")]
+    pub(super) positive: Option<String>,
+    /// Character between the fields of a CSV file, \t for a tab
+    #[arg(long, value_name = "CHAR", value_parser = delimiter, help_heading = "Columns")]
+    pub(super) delimiter: Option<u8>,
+    /// Leave out rows with missing values instead of refusing them
+    #[arg(long, help_heading = "Columns")]
+    pub(super) drop_missing: bool,
+    /// Fit on this many rows, drawn by seed
+    #[arg(long, value_name = "ROWS", help_heading = "Columns")]
+    pub(super) sample: Option<usize>,
+    /// Keep number columns as they are instead of scaling them to mean 0 and standard deviation 1
+    #[arg(long, help_heading = "Columns")]
+    pub(super) no_standardize: bool,
+
+    /// linear, poly, rbf, laplacian, matern12, matern32, matern52, or sums and products of them
+    #[arg(
+        long,
+        value_name = "KERNEL",
+        default_value = "rbf",
+        help_heading = "Model"
+    )]
+    pub(super) kernel: Kernel<Gamma>,
+    /// Gamma of a single kernel: a number, scale or median
+    #[arg(long, value_name = "GAMMA", help_heading = "Model")]
+    pub(super) gamma: Option<Gamma>,
+    /// Degree of a single poly kernel
+    #[arg(long, value_name = "P", help_heading = "Model")]
+    pub(super) degree: Option<u32>,
+    /// Constant of a single poly kernel
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "C",
+        help_heading = "Model"
+    )]
+    pub(super) coef0: Option<f64>,
+    /// Penalty
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "PENALTY",
+        default_value_t = 1.0,
+        help_heading = "Model"
+    )]
+    pub(super) alpha: f64,
+    /// How much is taken out, from 0 (nothing) to 1 (all that the method can)
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "T",
+        default_value_t = 1.0,
+        help_heading = "Model"
+    )]
+    pub(super) strength: f64,
+    /// oblivious learns on oblivious features; m-oblivious takes the offsets off a plain model
+    #[arg(long, default_value = "oblivious", value_parser = named::<Mode>(), help_heading = "Model")]
+    pub(super) mode: Mode,
+    /// How the linear system is solved
+    #[arg(long, default_value = "auto", value_parser = named::<Solver>(), help_heading = "Model")]
+    pub(super) solver: Solver,
+
+    /// Cells of each continuous sensitive column: a number, auto or paper
+    #[arg(
+        long,
+        value_name = "CELLS",
+        default_value = "auto",
+        help_heading = "Cells"
+    )]
+    pub(super) cells: CellCount,
+    /// Where those cells begin and end
+    #[arg(long, default_value = "quantile", value_parser = named::<Binning>(), help_heading = "Cells")]
+    pub(super) binning: Binning,
+    /// Bounds of continuous sensitive columns, COLUMN=LOW:HIGH or LOW:HIGH for all
+    #[arg(long, value_name = "BOUNDS", value_parser = bounds, value_delimiter = ',', allow_hyphen_values = true, help_heading = "Cells")]
+    pub(super) sensitive_bounds: Vec<(String, f64, f64)>,
+    /// Rows that estimate the means: all, or half (the other half then trains)
+    #[arg(long, default_value = "all", value_parser = ["all", "half"], help_heading = "Cells")]
+    pub(super) reference: String,
+    /// Sensitive categories without reference rows
+    #[arg(long, default_value = "error", value_parser = named::<UnseenCategory>(), help_heading = "Cells")]
+    pub(super) handle_unknown: UnseenCategory,
+    /// Cells without reference rows (default: enclosing, or as --handle-unknown)
+    #[arg(long, value_parser = named::<EmptyCell>(), help_heading = "Cells")]
+    pub(super) handle_empty: Option<EmptyCell>,
+    /// Values outside the bounds given for dyadic cells
+    #[arg(long, default_value = "error", value_parser = named::<OutOfRange>(), help_heading = "Cells")]
+    pub(super) handle_range: OutOfRange,
+    /// Missing sensitive values
+    #[arg(long, default_value = "error", value_parser = named::<Missing>(), help_heading = "Cells")]
+    pub(super) handle_missing: Missing,
+
+    /// Seed of everything random
+    #[arg(long, default_value_t = 0)]
+    pub(super) seed: u64,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Args {
+    pub(super) fn read_options(&self) -> ReadOptions {
+        ReadOptions {
+            delimiter: self.delimiter,
+            categorical: self.categorical.clone(),
+            numeric: self.continuous.clone(),
+        }
+    }
+
+    pub(super) fn settings(&self) -> Result<Settings> {
+        let sensitive = |names: &[String]| -> Vec<String> {
+            let known = names.iter().filter(|name| self.sensitive.contains(name));
+            known.cloned().collect()
+        };
+        let policies = Policies {
+            range: self.handle_range,
+            missing: self.handle_missing,
+            ..Policies::for_unknown(self.handle_unknown)
+        };
+        Ok(Settings {
+            kernel: self.kernel()?,
+            penalty: self.alpha,
+            strength: self.strength,
+            mode: self.mode,
+            partition: PartitionRule {
+                cells: self.cells,
+                binning: self.binning,
+                bounds: self.sensitive_bounds.clone(),
+                categorical: sensitive(&self.categorical),
+                continuous: sensitive(&self.continuous),
+                policies: Policies {
+                    empty: self.handle_empty.unwrap_or(policies.empty),
+                    ..policies
+                },
+            },
+            reference: if self.reference == "half" {
+                Reference::Half
+            } else {
+                Reference::All
+            },
+            solver: self.solver,
+            seed: self.seed,
+        })
+    }
+
+    fn kernel(&self) -> Result<Kernel<Gamma>> {
+        let mut kernel = self.kernel.clone();
+        kernel.set(self.gamma, self.degree, self.coef0)?;
+        Ok(kernel)
+    }
+}

@@ -1,0 +1,7 @@
+//! One file per subcommand: its arguments, what it does, what it prints.
+
+pub(crate) mod completions;
+pub(crate) mod fit;
+pub(crate) mod inspect;
+pub(crate) mod predict;
+pub(crate) mod simulate;

@@ -1,0 +1,157 @@
+//! What a person reads: aligned tables and lines, to standard output.
+
+use std::io::{self, Write};
+
+use anyhow::Result;
+use comfy_table::{CellAlignment, Table, presets};
+use oblivio::{CellMean, CorrelationRatio, Uses};
+
+/// More cells than this are left to `--json`.
+const MOST_CELLS: usize = 24;
+
+/// The mean score of a cell before and after the offset.
+pub(crate) struct CellLine {
+    pub(crate) label: String,
+    pub(crate) rows: usize,
+    pub(crate) before: f64,
+    pub(crate) after: f64,
+}
+
+impl CellLine {
+    pub(crate) fn pair(before: Vec<CellMean>, after: Vec<CellMean>) -> Vec<Self> {
+        before
+            .into_iter()
+            .zip(after)
+            .map(|(before, after)| Self {
+                label: before.label,
+                rows: before.rows,
+                before: before.mean,
+                after: after.mean,
+            })
+            .collect()
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "cell": self.label, "rows": self.rows, "mean-before": self.before, "mean-after": self.after,
+        })
+    }
+}
+
+/// Writes to standard output; a reader that has gone away is no error.
+pub(crate) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut out = io::stdout().lock();
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// One JSON document to standard output.
+pub(crate) fn json(value: &serde_json::Value) -> Result<()> {
+    to_stdout(|out| writeln!(out, "{value:#}"))
+}
+
+/// A remark to standard error.
+pub(crate) fn remark(text: impl std::fmt::Display) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Names and values, one pair a line.
+pub(crate) fn pairs(out: &mut dyn Write, pairs: &[(&str, String)]) -> io::Result<()> {
+    let width = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, value) in pairs {
+        writeln!(out, "  {name:width$}  {value}")?;
+    }
+    Ok(())
+}
+
+/// The cells' means before and after, the largest cells if there are many.
+pub(crate) fn cells(out: &mut dyn Write, title: &str, lines: &[CellLine]) -> io::Result<()> {
+    let mut order: Vec<usize> = (0..lines.len()).collect();
+    if lines.len() > MOST_CELLS {
+        order.sort_by_key(|&i| std::cmp::Reverse(lines[i].rows));
+        order.truncate(MOST_CELLS);
+        order.sort_unstable();
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["cell", "rows", "before", "after"]);
+    for &i in &order {
+        let line = &lines[i];
+        table.add_row([
+            line.label.clone(),
+            line.rows.to_string(),
+            number(line.before),
+            number(line.after),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    writeln!(out, "\n{title}")?;
+    for line in table.lines() {
+        writeln!(out, " {}", line.trim_end())?;
+    }
+    if lines.len() > order.len() {
+        let rest = lines.len() - order.len();
+        writeln!(out, "  … and {rest} smaller cells (--json lists all)")?;
+    }
+    let gap = |value: fn(&CellLine) -> f64| {
+        let values = lines.iter().map(value);
+        let most = values.clone().fold(f64::NEG_INFINITY, f64::max);
+        most - values.fold(f64::INFINITY, f64::min)
+    };
+    writeln!(
+        out,
+        "  largest gap between cells: {} before, {} after",
+        number(gap(|line| line.before)),
+        number(gap(|line| line.after))
+    )
+}
+
+/// The correlation ratio in a sentence.
+pub(crate) fn ratio(before: CorrelationRatio, after: CorrelationRatio) -> String {
+    format!(
+        "share of the score's variance that the cells explain: {} before, {} after ({} expected if independent)",
+        number(before.value),
+        number(after.value),
+        number(after.expected)
+    )
+}
+
+/// Policies used, one sentence each.
+pub(crate) fn uses(uses: Uses) -> Vec<String> {
+    [
+        (uses.empty_cell, "have a cell without reference rows"),
+        (
+            uses.unseen_category,
+            "have a sensitive category without reference rows",
+        ),
+        (
+            uses.out_of_range,
+            "have a sensitive value outside the range of the reference",
+        ),
+        (
+            uses.missing,
+            "have a missing sensitive value, taken as a category",
+        ),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} rows {what}"))
+    .collect()
+}
+
+/// Four digits are enough to read.
+pub(crate) fn number(value: f64) -> String {
+    let size = value.abs();
+    if size < 5e-13 {
+        "0".into()
+    } else if (1e-3..1e6).contains(&size) {
+        let digits = (3 - size.log10().floor() as i32).clamp(0, 6) as usize;
+        format!("{value:.digits$}")
+    } else {
+        format!("{value:.2e}")
+    }
+}

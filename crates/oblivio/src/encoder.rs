@@ -1,0 +1,301 @@
+//! From named columns to points: numbers (standardised or not), categories as indicators.
+
+use serde::{Deserialize, Serialize};
+
+use crate::column::{Column, Values};
+use crate::error::{Error, Result};
+use crate::named::{Named, nearest};
+use crate::partition::{UnseenCategory, listed};
+use crate::points::Points;
+
+/// How the feature columns of a table become points; fitted once, then frozen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Encoder {
+    features: Vec<Feature>,
+    unseen: UnseenCategory,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Feature {
+    /// (v − mean)/scale
+    Number { name: String, mean: f64, scale: f64 },
+    /// One indicator per level.
+    Categories { name: String, levels: Vec<String> },
+}
+
+/// What becomes of columns of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scaling {
+    /// Mean 0 and standard deviation 1 over the rows of the fit; indicators stay 0 and 1.
+    Standard,
+    /// As they are.
+    Raw,
+}
+
+impl Named for Scaling {
+    const WHAT: &'static str = "scaling";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("standard", Self::Standard), ("raw", Self::Raw)];
+}
+
+impl Feature {
+    fn name(&self) -> &str {
+        match self {
+            Self::Number { name, .. } | Self::Categories { name, .. } => name,
+        }
+    }
+
+    fn width(&self) -> usize {
+        match self {
+            Self::Number { .. } => 1,
+            Self::Categories { levels, .. } => levels.len(),
+        }
+    }
+}
+
+impl Encoder {
+    /// Learns the columns' kinds, levels, means and scales; `weights` say how often each row counts.
+    ///
+    /// A category that turns up later is refused, or given no indicator, as `unseen` says.
+    pub fn fit(
+        columns: &[Column],
+        scaling: Scaling,
+        weights: &[f64],
+        unseen: UnseenCategory,
+    ) -> Result<Self> {
+        let features = columns
+            .iter()
+            .map(|column| {
+                complete(column)?;
+                let name = column.name.clone();
+                Ok(match &column.values {
+                    Values::Categories { .. } => Feature::Categories {
+                        name,
+                        levels: column.sorted_levels(),
+                    },
+                    Values::Numbers(_) if scaling == Scaling::Raw => Feature::Number {
+                        name,
+                        mean: 0.0,
+                        scale: 1.0,
+                    },
+                    Values::Numbers(values) => {
+                        let (mean, scale) = standard(values, weights);
+                        Feature::Number { name, mean, scale }
+                    }
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Self { features, unseen })
+    }
+
+    /// The names of the columns needed.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.features.iter().map(Feature::name)
+    }
+
+    /// The number of features of the points.
+    pub fn width(&self) -> usize {
+        self.features.iter().map(Feature::width).sum()
+    }
+
+    /// The names of the features of the points: the column's, with `=level` for an indicator.
+    pub fn feature_names(&self) -> Vec<String> {
+        self.features
+            .iter()
+            .flat_map(|feature| match feature {
+                Feature::Number { name, .. } => vec![name.clone()],
+                Feature::Categories { name, levels } => {
+                    levels.iter().map(|l| format!("{name}={l}")).collect()
+                }
+            })
+            .collect()
+    }
+
+    /// The levels of a categorical column.
+    pub fn levels(&self, column: &str) -> Option<&[String]> {
+        self.features.iter().find_map(|feature| match feature {
+            Feature::Categories { name, levels } if name == column => Some(&levels[..]),
+            _ => None,
+        })
+    }
+
+    /// The points of a table, whose columns are found by name; and how many values were of unseen categories.
+    pub fn encode(&self, table: &[Column]) -> Result<(Points<'static>, usize)> {
+        let columns = self
+            .features
+            .iter()
+            .map(|feature| find(table, feature.name()))
+            .collect::<Result<Vec<_>>>()?;
+        let rows = columns.first().map_or(0, |column| column.len());
+        let width = self.width();
+        let mut values = vec![0.0; rows * width];
+        let (mut start, mut ignored) = (0, 0);
+        for (feature, column) in self.features.iter().zip(columns) {
+            complete(column)?;
+            match feature {
+                Feature::Number { mean, scale, .. } => {
+                    for (row, value) in column.to_numbers()?.into_iter().enumerate() {
+                        values[row * width + start] = (value - mean) / scale;
+                    }
+                }
+                Feature::Categories { levels, .. } => {
+                    let (found, codes) = column.to_categories();
+                    let places: Vec<Option<usize>> = found
+                        .iter()
+                        .map(|level| levels.iter().position(|known| known == level))
+                        .collect();
+                    for (row, code) in codes.iter().enumerate() {
+                        match places[*code as usize] {
+                            Some(place) => values[row * width + start + place] = 1.0,
+                            None if self.unseen == UnseenCategory::Error => {
+                                return Err(Error::UnknownLevel {
+                                    column: column.name.clone(),
+                                    value: found[*code as usize].clone(),
+                                    known: listed(levels),
+                                });
+                            }
+                            None => ignored += 1,
+                        }
+                    }
+                }
+            }
+            start += feature.width();
+        }
+        Ok((Points::new(values, width)?, ignored))
+    }
+
+    /// Refuses what cannot have come from a fit (a damaged or hostile model file).
+    pub(crate) fn is_sound(&self) -> bool {
+        self.features.iter().all(|feature| match feature {
+            Feature::Number { mean, scale, .. } => {
+                mean.is_finite() && scale.is_finite() && *scale > 0.0
+            }
+            Feature::Categories { levels, .. } => !levels.is_empty(),
+        })
+    }
+}
+
+/// The column of that name.
+pub(crate) fn find<'t>(table: &'t [Column], name: &str) -> Result<&'t Column> {
+    table
+        .iter()
+        .find(|column| column.name == name)
+        .ok_or_else(|| Error::UnknownColumn {
+            name: name.to_owned(),
+            nearest: nearest(name, table.iter().map(|c| c.name.as_str())),
+        })
+}
+
+/// Refuses missing and infinite values, by the column's name.
+pub(crate) fn complete(column: &Column) -> Result<()> {
+    if let Some(&row) = column.missing().first() {
+        return Err(Error::MissingValues {
+            column: column.name.clone(),
+            count: column.missing().len(),
+            row,
+        });
+    }
+    if let Values::Numbers(values) = &column.values
+        && let Some(row) = values.iter().position(|v| v.is_infinite())
+    {
+        return Err(Error::NotFinite {
+            name: format!("column `{}`", column.name),
+            row,
+            value: values[row],
+        });
+    }
+    Ok(())
+}
+
+/// Mean and standard deviation; the deviation of a constant counts as 1.
+fn standard(values: &[f64], weights: &[f64]) -> (f64, f64) {
+    let total: f64 = weights.iter().sum();
+    let mean = |f: &dyn Fn(f64) -> f64| {
+        values
+            .iter()
+            .zip(weights)
+            .map(|(v, w)| w * f(*v))
+            .sum::<f64>()
+            / total
+    };
+    let centre = mean(&|v| v);
+    let deviation = mean(&|v| (v - centre) * (v - centre)).sqrt();
+    let constant = values.iter().all(|v| *v == values[0]);
+    (
+        centre,
+        if constant || deviation == 0.0 {
+            1.0
+        } else {
+            deviation
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Vec<Column> {
+        vec![
+            Column::numbers("a", vec![1.0, 3.0]),
+            Column::texts("b", [Some("y"), Some("x")]),
+        ]
+    }
+
+    #[test]
+    fn numbers_are_standardised_and_categories_become_indicators() {
+        let encoder = Encoder::fit(
+            &table(),
+            Scaling::Standard,
+            &[1.0; 2],
+            UnseenCategory::Error,
+        )
+        .unwrap();
+        assert_eq!(encoder.feature_names(), ["a", "b=x", "b=y"]);
+        let reversed: Vec<Column> = table().into_iter().rev().collect();
+        let (points, _) = encoder.encode(&reversed).unwrap();
+        assert_eq!(points.row(0), [-1.0, 0.0, 1.0]);
+        assert_eq!(points.row(1), [1.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let fit = |unseen| Encoder::fit(&table(), Scaling::Raw, &[1.0; 2], unseen).unwrap();
+        let row = |a: f64, b: Option<&'static str>| {
+            vec![Column::numbers("a", vec![a]), Column::texts("b", [b])]
+        };
+        let refused = |table: &[Column]| fit(UnseenCategory::Error).encode(table).unwrap_err();
+        assert_eq!(
+            refused(&row(1.0, Some("z"))),
+            Error::UnknownLevel {
+                column: "b".into(),
+                value: "z".into(),
+                known: "x, y".into()
+            }
+        );
+        assert!(matches!(
+            refused(&row(f64::NAN, Some("x"))),
+            Error::MissingValues { column, .. } if column == "a"
+        ));
+        assert!(matches!(
+            refused(&row(f64::INFINITY, Some("x"))),
+            Error::NotFinite { name, .. } if name == "column `a`"
+        ));
+        assert!(matches!(
+            refused(&row(1.0, None)),
+            Error::MissingValues { .. }
+        ));
+        assert_eq!(
+            refused(&[Column::numbers("A", vec![1.0])]),
+            Error::UnknownColumn {
+                name: "a".into(),
+                nearest: Some("A".into())
+            }
+        );
+        let (points, ignored) = fit(UnseenCategory::Population)
+            .encode(&row(1.0, Some("z")))
+            .unwrap();
+        assert_eq!((points.row(0), ignored), (&[1.0, 0.0, 0.0][..], 1));
+    }
+}

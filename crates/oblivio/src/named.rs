@@ -1,0 +1,70 @@
+//! Settings that are one of a few words, spelled the same everywhere.
+
+use crate::error::{Error, Result};
+
+/// A choice with a name: the spelling that the command line, Python and the model file share.
+pub trait Named: Copy + PartialEq + 'static {
+    /// What is chosen, for messages.
+    const WHAT: &'static str;
+    /// Every choice, the default first.
+    const NAMES: &'static [(&'static str, Self)];
+
+    /// The name of this choice.
+    fn name(self) -> &'static str {
+        let found = Self::NAMES.iter().find(|(_, choice)| *choice == self);
+        found.map_or("", |(name, _)| name)
+    }
+
+    /// The choice of that name.
+    fn named(text: &str) -> Result<Self> {
+        let found = Self::NAMES.iter().find(|(name, _)| *name == text);
+        found.map(|(_, choice)| *choice).ok_or_else(|| {
+            let known: Vec<&str> = Self::NAMES.iter().map(|(name, _)| *name).collect();
+            Error::UnknownName {
+                what: Self::WHAT,
+                text: text.to_owned(),
+                known: known.join(", "),
+            }
+        })
+    }
+}
+
+/// The known name that is most likely meant, if any is similar.
+pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<String> {
+    const SIMILAR: f64 = 0.5;
+    let name = name.trim().to_lowercase();
+    known
+        .into_iter()
+        .map(|other| {
+            let likeness = strsim::normalized_damerau_levenshtein(&name, &other.to_lowercase());
+            (likeness, other)
+        })
+        .filter(|(likeness, _)| *likeness >= SIMILAR)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, other)| other.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::Mode;
+
+    #[test]
+    fn names_are_read_back_and_mistakes_list_the_choices() {
+        for (name, mode) in Mode::NAMES {
+            assert_eq!(Mode::named(name).unwrap(), *mode);
+            assert_eq!(mode.name(), *name);
+        }
+        assert_eq!(
+            Mode::named("fair").unwrap_err().to_string(),
+            "mode `fair` is not known; choose one of: oblivious, m-oblivious, plain"
+        );
+    }
+
+    #[test]
+    fn the_nearest_name_is_near() {
+        assert_eq!(nearest("agee", ["sex", "age"]), Some("age".into()));
+        assert_eq!(nearest("Income", ["income", "age"]), Some("income".into()));
+        assert_eq!(nearest("zzz", ["income", "age"]), None);
+    }
+}
