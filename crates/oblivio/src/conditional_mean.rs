@@ -94,6 +94,20 @@ impl ConditionalMean {
         &self.reference
     }
 
+    /// The cell of each reference row.
+    pub(crate) fn cells(&self) -> &[u32] {
+        &self.cells
+    }
+
+    /// How often each reference row counts, given the mass of the cells.
+    pub(crate) fn row_weights(&self, mass: &[f64]) -> Vec<f64> {
+        self.cells
+            .iter()
+            .zip(&self.weights)
+            .map(|(cell, weight)| weight * mass[*cell as usize])
+            .collect()
+    }
+
     /// The share $p_c$ of each cell.
     pub fn shares(&self) -> &[f64] {
         &self.shares

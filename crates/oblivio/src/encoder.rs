@@ -89,6 +89,26 @@ impl Encoder {
         Ok(Self { features, unseen })
     }
 
+    /// Columns of numbers, taken as they are.
+    pub fn raw(names: &[String]) -> Self {
+        let features = names.iter().map(|name| Feature::Number {
+            name: name.clone(),
+            mean: 0.0,
+            scale: 1.0,
+        });
+        Self {
+            features: features.collect(),
+            unseen: UnseenCategory::Error,
+        }
+    }
+
+    /// Whether points are the columns as they are, so that a matrix needs no encoding.
+    pub fn is_raw(&self) -> bool {
+        self.features.iter().all(|feature| {
+            matches!(feature, Feature::Number { mean, scale, .. } if *mean == 0.0 && *scale == 1.0)
+        })
+    }
+
     /// The names of the columns needed.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.features.iter().map(Feature::name)

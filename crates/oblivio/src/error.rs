@@ -204,8 +204,8 @@ pub enum Warning {
     },
     /// Cells with a single reference row.
     SingletonCells { count: usize },
-    /// The solver stopped before its goal.
-    NotConverged { residual: f64, goal: f64 },
+    /// Fewer landmarks than asked, because there are fewer distinct rows.
+    FewerLandmarks { asked: usize, made: usize },
 }
 
 impl Warning {
@@ -253,9 +253,9 @@ impl std::fmt::Display for Warning {
                 f,
                 "{count} cells hold a single reference row, which is then its own mean: use fewer cells"
             ),
-            Self::NotConverged { residual, goal } => write!(
+            Self::FewerLandmarks { asked, made } => write!(
                 f,
-                "the solver stopped at relative residual {residual:.1e} (goal {goal:.1e})"
+                "{asked} components were asked for and there are {made} distinct rows: all are landmarks"
             ),
         }
     }

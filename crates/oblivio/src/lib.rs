@@ -1,4 +1,19 @@
-//! engine
+//! Removes the influence of sensitive features from predictions, with kernels, in closed form.
+//!
+//! The engine behind the `oblivio` program: no files, no terminal, every random choice from a seed.
+//!
+//! | you have | you want | start at |
+//! |---|---|---|
+//! | points, sensitive columns and targets | a predictor | [`Settings::fit`] |
+//! | the columns of a table | a model that can be saved | [`Model::fit`] |
+//! | points and cells | the paper's matrix | [`ObliviousMap`] |
+//! | scores and cells | how much they depend | [`correlation_ratio`] |
+//!
+//! The method: with $\phi$ the kernel's feature map, $\delta_c = E_n(\phi \mid S \in A_c) - E_n\phi$ the *shift* of cell c and t the
+//! *strength*, an oblivious feature is $Z = \phi(x) - t\,\delta_{c(s)}$. At t = 1, ⟨h, Z⟩ has the same mean in every cell for every
+//! fixed h: not independence, but no difference of means that any function in the kernel's space could use.
+#![cfg_attr(doctest, doc = include_str!("../../../README.md"))]
+
 mod audit;
 mod column;
 mod conditional_mean;
@@ -6,6 +21,7 @@ mod encoder;
 mod error;
 mod fit;
 mod kernel;
+mod landmarks;
 pub mod learn;
 mod model;
 mod named;
@@ -24,9 +40,10 @@ pub use column::{Column, MISSING, Values};
 pub use conditional_mean::ConditionalMean;
 pub use encoder::{Encoder, Scaling};
 pub use error::{Error, Result, Warning};
-pub use fit::{CellSummary, Fit, Mode, Settings, Summary, Training};
+pub use fit::{CellSummary, Fit, Mode, Problem, Settings, Summary, Training};
 pub use kernel::{Gamma, Kernel, KernelMatrix, Lower, Side, Smoothness};
-pub use model::{Card, Model, Roles};
+pub use landmarks::{FeatureMap, FeatureSettings, ObliviousFeatures};
+pub use model::{Card, KernelModel, KernelSettings, Model, Roles, Transformer, kind_of};
 pub use named::{Named, nearest};
 pub use oblivious::{Features, ObliviousMap, Shifts};
 pub use partition::*;

@@ -51,6 +51,14 @@ impl<'a> Points<'a> {
         Ok(Self { values, dim })
     }
 
+    /// Points that were checked before, row by row; at least one.
+    pub(crate) fn of_rows(rows: &[&[f64]]) -> Points<'static> {
+        Points {
+            values: Cow::Owned(rows.concat()),
+            dim: rows.first().map_or(1, |row| row.len()),
+        }
+    }
+
     /// The number of observations.
     pub fn len(&self) -> usize {
         self.values.len() / self.dim

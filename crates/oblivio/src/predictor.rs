@@ -12,7 +12,7 @@ use crate::points::Points;
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
 
-/// Predicts $\langle h, Z\rangle = h(x) - t\,b_{c(s)}$, with $h = \sum_j g_j k(x_j, \cdot)$.
+/// Predicts $\langle h, Z\rangle = h(x) - t\,b_{c(s)}$, with $h = c + \sum_j g_j k(x_j, \cdot)$.
 ///
 /// Serving needs the kernel at the expansion's points and one look-up; no oblivious matrix is formed.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,7 @@ pub struct Predictor {
     pub(crate) kernel: Kernel,
     pub(crate) points: Points<'static>,
     pub(crate) coefficients: Vec<f64>,
+    pub(crate) intercept: f64,
     pub(crate) offsets: Option<Offsets>,
 }
 
@@ -32,7 +33,7 @@ pub struct Offsets {
     pub strength: f64,
     /// $b_c = \langle h, \delta_c\rangle$: the mean of h over the cell's reference rows less its mean over all.
     pub by_cell: Vec<f64>,
-    /// The mean of h over the reference rows.
+    /// The mean of h over the reference rows, the intercept apart.
     pub mean: f64,
 }
 
@@ -81,24 +82,25 @@ impl Offsets {
 
 impl Predictor {
     /// Merges coefficients on training and on reference rows of a table into one expansion, in the table's order.
+    /// Each part is the rows' numbers in the table, their points and their coefficients (or none).
     pub(crate) fn assemble(
         kernel: Kernel,
-        table: &Points,
-        training: (&[usize], &[f64]),
-        reference: (&[usize], &[f64]),
+        intercept: f64,
+        parts: &[(&[usize], &Points, &[f64])],
         offsets: Option<Offsets>,
     ) -> Self {
         let mut merged = BTreeMap::new();
-        for (rows, coefficients) in [training, reference] {
-            for (row, coefficient) in rows.iter().zip(coefficients) {
-                *merged.entry(*row).or_insert(0.0) += coefficient;
+        for (rows, points, coefficients) in parts {
+            for (i, (row, coefficient)) in rows.iter().zip(*coefficients).enumerate() {
+                merged.entry(*row).or_insert((points.row(i), 0.0)).1 += coefficient;
             }
         }
-        let rows: Vec<usize> = merged.keys().copied().collect();
+        let (points, coefficients): (Vec<&[f64]>, Vec<f64>) = merged.into_values().unzip();
         Self {
             kernel,
-            points: table.select(&rows),
-            coefficients: merged.into_values().collect(),
+            points: Points::of_rows(&points),
+            coefficients,
+            intercept,
             offsets,
         }
     }
@@ -118,6 +120,11 @@ impl Predictor {
         &self.coefficients
     }
 
+    /// c; zero for a model fitted without one.
+    pub fn intercept(&self) -> f64 {
+        self.intercept
+    }
+
     /// The offsets, if the model was fitted with sensitive values.
     pub fn offsets(&self) -> Option<&Offsets> {
         self.offsets.as_ref()
@@ -125,7 +132,9 @@ impl Predictor {
 
     /// t; zero for a model that takes nothing off.
     pub fn strength(&self) -> f64 {
-        self.offsets.as_ref().map_or(0.0, |offsets| offsets.strength)
+        self.offsets
+            .as_ref()
+            .map_or(0.0, |offsets| offsets.strength)
     }
 
     /// Whether predictions depend on the sensitive values given.
@@ -144,7 +153,11 @@ impl Predictor {
         let groups = vec![0; self.points.len()];
         let values: Mat<f64> = KernelMatrix::between(&self.kernel, points, &self.points)
             .grouped_sums(&self.coefficients, &groups, 1, watch)?;
-        let values = values.col_as_slice(0).to_vec();
+        let values: Vec<f64> = values
+            .col_as_slice(0)
+            .iter()
+            .map(|v| v + self.intercept)
+            .collect();
         if values.iter().any(|v| !v.is_finite()) {
             return Err(Error::Overflow { what: "a score" });
         }

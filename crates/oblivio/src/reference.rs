@@ -27,6 +27,19 @@ pub struct Split {
 }
 
 impl Reference {
+    /// The choice of that name; given rows have none.
+    pub fn named(text: &str) -> Result<Self> {
+        match text {
+            "all" => Ok(Self::All),
+            "half" => Ok(Self::Half),
+            _ => Err(Error::UnknownName {
+                what: "reference",
+                text: text.to_owned(),
+                known: "all, half".into(),
+            }),
+        }
+    }
+
     /// What the choice is called.
     pub fn name(&self) -> &'static str {
         match self {

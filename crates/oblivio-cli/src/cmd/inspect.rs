@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use oblivio::{Kind, Model, Offsets};
+use oblivio::{Kind, Model, Offsets, Predictor};
 use serde_json::json;
 
 use crate::report::{self, CellLine, number};
@@ -35,13 +35,14 @@ pub(crate) fn read_model(path: &Path) -> Result<Model> {
     Model::from_bytes(&bytes).with_context(|| path.display().to_string())
 }
 
-fn lines(offsets: &Offsets) -> Vec<CellLine> {
+fn lines(predictor: &Predictor, offsets: &Offsets) -> Vec<CellLine> {
+    let mean = predictor.intercept() + offsets.mean;
     (0..offsets.partition.len())
         .map(|c| CellLine {
             label: offsets.partition.label(c),
             rows: offsets.partition.counts()[c],
-            before: offsets.mean + offsets.by_cell[c],
-            after: offsets.mean + (1.0 - offsets.strength) * offsets.by_cell[c],
+            before: mean + offsets.by_cell[c],
+            after: mean + (1.0 - offsets.strength) * offsets.by_cell[c],
         })
         .collect()
 }
@@ -58,7 +59,7 @@ fn as_json(model: &Model) -> serde_json::Value {
         "holds-training-rows": true,
         "strength": predictor.strength(),
         "cells": predictor.offsets().map(|offsets| {
-            lines(offsets).iter().map(CellLine::json).collect::<Vec<_>>()
+            lines(predictor, offsets).iter().map(CellLine::json).collect::<Vec<_>>()
         }),
     })
 }
@@ -134,7 +135,7 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
         writeln!(out, "  remark: {warning}")?;
     }
     if let Some(offsets) = predictor.offsets() {
-        report::cells(out, "mean score on the reference rows", &lines(offsets))?;
+        report::cells(out, "mean score on the reference rows", &lines(predictor, offsets))?;
     }
     Ok(())
 }

@@ -2,14 +2,14 @@
 
 mod problem;
 
-use self::problem::Problem;
+pub use self::problem::Problem;
 use crate::error::{Error, Result, Warning};
 use crate::kernel::{Gamma, Kernel};
-use crate::learn::{Convergence, Solver};
+use crate::learn::{Convergence, Intercept, Solver};
 use crate::named::Named;
 use crate::partition::{PartitionRule, Uses};
 use crate::points::Points;
-use crate::predictor::{Offsets, Predictor};
+use crate::predictor::Predictor;
 use crate::reference::Reference;
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
@@ -29,6 +29,8 @@ pub struct Settings {
     pub partition: PartitionRule,
     /// Which rows estimate the means.
     pub reference: Reference,
+    /// Whether a constant is learned beside h.
+    pub intercept: Intercept,
     /// How the system is solved.
     pub solver: Solver,
     /// For everything random.
@@ -123,6 +125,7 @@ impl Default for Settings {
             mode: Mode::default(),
             partition: PartitionRule::default(),
             reference: Reference::default(),
+            intercept: Intercept::default(),
             solver: Solver::default(),
             seed: 0,
         }
@@ -150,6 +153,11 @@ impl Settings {
     /// # Ok::<(), oblivio::Error>(())
     /// ```
     pub fn fit(&self, data: Training, watch: &Watch) -> Result<Fit> {
+        self.prepare(data)?.fit(watch)
+    }
+
+    /// Checks the data and copies what the fit needs of them, so that the long part can go on without them.
+    pub fn prepare(&self, data: Training) -> Result<Problem> {
         data.check()?;
         match data.weights {
             Some(weights) if weights.contains(&0.0) => {
@@ -167,49 +175,11 @@ impl Settings {
                     reference: self.reference.renumbered(&rows),
                     ..self.clone()
                 };
-                settings.fit_positive(kept, &weights, watch)
+                Problem::new(&settings, &kept, &weights)
             }
-            Some(weights) => self.fit_positive(data, weights, watch),
-            None => self.fit_positive(data, &vec![1.0; data.targets.len()], watch),
+            Some(weights) => Problem::new(self, &data, weights),
+            None => Problem::new(self, &data, &vec![1.0; data.targets.len()]),
         }
-    }
-
-    /// The fit, once every row has a positive weight.
-    fn fit_positive(&self, data: Training, weights: &[f64], watch: &Watch) -> Result<Fit> {
-        let problem = Problem::new(self, &data, weights)?;
-        let learned = problem.learn(watch)?;
-        let Problem {
-            kernel,
-            partition,
-            training,
-            reference,
-            mut warnings,
-            ..
-        } = problem;
-        warnings.extend(data.warnings());
-        let predictor = Predictor::assemble(
-            kernel,
-            data.points,
-            (&training.rows, &learned.solution.coefficients),
-            (&reference.rows, &learned.reference),
-            (!data.sensitive.columns().is_empty())
-                .then(|| Offsets::new(partition, learned.strength, &learned.cell_means)),
-        );
-        let fitted = &learned.solution.fitted;
-        let summary = Summary {
-            training_rows: training.rows.len(),
-            reference_rows: reference.rows.len(),
-            cells: predictor.offsets().map_or(Vec::new(), CellSummary::of),
-            error: training.root_mean_square(|i| training.targets[i] - fitted[i]),
-            spread: {
-                let mean = training.mean(|i| training.targets[i]);
-                training.root_mean_square(|i| training.targets[i] - mean)
-            },
-            convergence: learned.solution.convergence,
-            uses: training.assignment.uses,
-            warnings,
-        };
-        Ok(Fit { predictor, summary })
     }
 }
 
@@ -276,10 +246,13 @@ impl Training<'_> {
 }
 
 impl CellSummary {
-    fn of(offsets: &Offsets) -> Vec<Self> {
+    fn of(predictor: &Predictor) -> Vec<Self> {
+        let Some(offsets) = predictor.offsets() else {
+            return Vec::new();
+        };
         (0..offsets.partition.len())
             .map(|c| {
-                let before = offsets.mean + offsets.by_cell[c];
+                let before = predictor.intercept() + offsets.mean + offsets.by_cell[c];
                 Self {
                     label: offsets.partition.label(c),
                     rows: offsets.partition.counts()[c],

@@ -2,7 +2,7 @@
 
 use faer::Mat;
 
-use super::{Mode, Settings, Training};
+use super::{CellSummary, Fit, Mode, Settings, Summary, Training};
 use crate::conditional_mean::ConditionalMean;
 use crate::error::{Result, Warning};
 use crate::kernel::{Kernel, KernelMatrix, Lower};
@@ -10,27 +10,30 @@ use crate::learn::{Ridge, Solution};
 use crate::oblivious::{ObliviousMap, check_strength};
 use crate::partition::{Assignment, Partition};
 use crate::points::Points;
+use crate::predictor::{Offsets, Predictor};
 use crate::watch::Watch;
 
-/// The data of a fit, made ready.
-pub(super) struct Problem {
+/// The data of a fit, checked and copied: what is left is the long part.
+#[derive(Debug)]
+pub struct Problem {
     ridge: Ridge,
     mode: Mode,
     strength: f64,
-    pub(super) kernel: Kernel,
-    pub(super) partition: Partition,
-    pub(super) training: Part,
-    pub(super) reference: Part,
-    pub(super) warnings: Vec<Warning>,
+    has_sensitive: bool,
+    kernel: Kernel,
+    partition: Partition,
+    training: Part,
+    reference: Part,
+    warnings: Vec<Warning>,
 }
 
 /// What learning gives: coefficients on training rows and (perhaps) reference rows, and the means of h over the cells.
-pub(super) struct Learned {
-    pub(super) solution: Solution,
-    pub(super) reference: Vec<f64>,
-    pub(super) cell_means: Vec<f64>,
+struct Learned {
+    solution: Solution,
+    reference: Vec<f64>,
+    cell_means: Vec<f64>,
     /// The strength of the offsets.
-    pub(super) strength: f64,
+    strength: f64,
 }
 
 impl Problem {
@@ -39,20 +42,24 @@ impl Problem {
         let split = settings
             .reference
             .split(data.targets.len(), settings.seed)?;
-        let (partition, warnings) = Partition::fit(
+        let (partition, mut warnings) = Partition::fit(
             &settings.partition,
             &data.sensitive.select(&split.reference),
             &pick(weights, &split.reference),
         )?;
+        warnings.extend(data.warnings());
         let everywhere = partition.assign(data.sensitive)?;
+        let has_sensitive = !data.sensitive.columns().is_empty();
         Ok(Self {
-            ridge: Ridge::new(settings.penalty, settings.solver)?,
+            ridge: Ridge::new(settings.penalty, settings.solver)?
+                .with_intercept(settings.intercept),
             // Without sensitive columns, and at strength 0, there is nothing to take out.
-            mode: if data.sensitive.columns().is_empty() || settings.strength == 0.0 {
-                Mode::Plain
-            } else {
+            mode: if has_sensitive && settings.strength > 0.0 {
                 settings.mode
+            } else {
+                Mode::Plain
             },
+            has_sensitive,
             strength: settings.strength,
             kernel: settings
                 .kernel
@@ -64,7 +71,46 @@ impl Problem {
         })
     }
 
-    pub(super) fn learn(&self, watch: &Watch) -> Result<Learned> {
+    /// Learns.
+    pub fn fit(self, watch: &Watch) -> Result<Fit> {
+        let learned = self.learn(watch)?;
+        let Solution {
+            coefficients,
+            intercept,
+            fitted,
+            convergence,
+            ..
+        } = learned.solution;
+        let Self {
+            training,
+            reference,
+            ..
+        } = self;
+        let predictor = Predictor::assemble(
+            self.kernel,
+            intercept,
+            &[
+                (&training.rows, &training.points, &coefficients),
+                (&reference.rows, &reference.points, &learned.reference),
+            ],
+            self.has_sensitive
+                .then(|| Offsets::new(self.partition, learned.strength, &learned.cell_means)),
+        );
+        let centre = training.mean(|i| training.targets[i]);
+        let summary = Summary {
+            training_rows: training.rows.len(),
+            reference_rows: reference.rows.len(),
+            cells: CellSummary::of(&predictor),
+            error: training.root_mean_square(|i| training.targets[i] - fitted[i]),
+            spread: training.root_mean_square(|i| training.targets[i] - centre),
+            convergence,
+            uses: training.assignment.uses,
+            warnings: self.warnings,
+        };
+        Ok(Fit { predictor, summary })
+    }
+
+    fn learn(&self, watch: &Watch) -> Result<Learned> {
         match self.mode {
             Mode::Plain => self.learn_plain(watch),
             Mode::Oblivious => self.learn_oblivious(watch),
@@ -120,7 +166,7 @@ impl Problem {
                 self.ridge
                     .solve_leaving_out(gram, &training.targets, &training.weights, watch)?;
             let left_out = solution.left_out.as_deref().unwrap_or(&solution.fitted);
-            let means = training.cell_means(left_out, &self.partition);
+            let means = training.cell_means(left_out, solution.intercept, &self.partition);
             (solution, means)
         } else {
             let solution = self
@@ -147,7 +193,7 @@ impl Problem {
             watch,
         )?;
         let cell_means = if self.overlap() {
-            training.cell_means(&solution.fitted, &self.partition)
+            training.cell_means(&solution.fitted, solution.intercept, &self.partition)
         } else {
             self.reference_means(&solution, watch)?
         };
@@ -185,7 +231,7 @@ impl Problem {
                 .grouped_sums(&solution.coefficients, &groups, 1, watch)?;
         Ok(self
             .reference
-            .cell_means(scores.col_as_slice(0), &self.partition))
+            .cell_means(scores.col_as_slice(0), 0.0, &self.partition))
     }
 
     /// Whether the same rows train and estimate.
@@ -196,13 +242,14 @@ impl Problem {
 
 /// Training or reference rows, those of a cell together: the correction of a column of the oblivious matrix is then the
 /// same number many times over.
-pub(super) struct Part {
+#[derive(Debug)]
+struct Part {
     /// Their numbers in the table.
-    pub(super) rows: Vec<usize>,
+    rows: Vec<usize>,
     points: Points<'static>,
-    pub(super) targets: Vec<f64>,
+    targets: Vec<f64>,
     weights: Vec<f64>,
-    pub(super) assignment: Assignment,
+    assignment: Assignment,
 }
 
 impl Part {
@@ -222,11 +269,11 @@ impl Part {
         }
     }
 
-    /// The mean of the scores of each cell; every cell has rows here.
-    fn cell_means(&self, scores: &[f64], partition: &Partition) -> Vec<f64> {
+    /// The mean over each cell of the scores less the intercept; every cell has rows here.
+    fn cell_means(&self, scores: &[f64], intercept: f64, partition: &Partition) -> Vec<f64> {
         let mut means = vec![0.0; partition.len()];
         for (i, cell) in self.assignment.cells.iter().enumerate() {
-            means[*cell as usize] += self.weights[i] * scores[i];
+            means[*cell as usize] += self.weights[i] * (scores[i] - intercept);
         }
         for (mean, mass) in means.iter_mut().zip(partition.mass()) {
             *mean /= mass;
@@ -235,11 +282,11 @@ impl Part {
     }
 
     /// The weighted mean of a value over the rows.
-    pub(super) fn mean(&self, value: impl Fn(usize) -> f64) -> f64 {
+    fn mean(&self, value: impl Fn(usize) -> f64) -> f64 {
         sum(&self.weights, value) / self.weights.iter().sum::<f64>()
     }
 
-    pub(super) fn root_mean_square(&self, value: impl Fn(usize) -> f64) -> f64 {
+    fn root_mean_square(&self, value: impl Fn(usize) -> f64) -> f64 {
         self.mean(|i| value(i) * value(i)).sqrt()
     }
 }

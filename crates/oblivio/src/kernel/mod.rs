@@ -228,8 +228,7 @@ impl Kernel<Gamma> {
 impl Kernel {
     /// The kernel as one whose γ could also be rules.
     pub fn to_spec(&self) -> Kernel<Gamma> {
-        let Ok(kernel) =
-            self.map_gamma(&mut |_, gamma| Ok::<_, Infallible>(Gamma::Value(*gamma)));
+        let Ok(kernel) = self.map_gamma(&mut |_, gamma| Ok::<_, Infallible>(Gamma::Value(*gamma)));
         kernel
     }
 

@@ -3,5 +3,5 @@
 mod ridge;
 mod system;
 
-pub use ridge::{Ridge, Solution};
+pub use ridge::{Intercept, Ridge, Solution};
 pub use system::{Convergence, Solver};

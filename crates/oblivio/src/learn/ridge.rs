@@ -5,11 +5,22 @@ use crate::error::{Error, Result};
 use crate::kernel::Lower;
 use crate::watch::Watch;
 
-/// Least squares with penalty $\lambda\|h\|^2$: no 1/n, no intercept.
+/// Least squares with penalty $\lambda\|h\|^2$: no 1/n, and no intercept unless one is asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ridge {
     penalty: f64,
     solver: Solver,
+    intercept: Intercept,
+}
+
+/// Whether a constant is learned beside h.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Intercept {
+    /// No: the target is used as it is.
+    #[default]
+    None,
+    /// Yes, without a penalty.
+    Fitted,
 }
 
 /// What ridge regression found.
@@ -17,6 +28,8 @@ pub struct Ridge {
 pub struct Solution {
     /// α
     pub coefficients: Vec<f64>,
+    /// The constant; zero unless it was asked for.
+    pub intercept: f64,
     /// The fitted values at the training rows.
     pub fitted: Vec<f64>,
     /// The value at each training row of the solution without that row, if it was asked for.
@@ -29,7 +42,11 @@ impl Ridge {
     /// Ridge regression with penalty λ > 0.
     pub fn new(penalty: f64, solver: Solver) -> Result<Self> {
         if penalty > 0.0 && penalty.is_finite() {
-            Ok(Self { penalty, solver })
+            Ok(Self {
+                penalty,
+                solver,
+                intercept: Intercept::None,
+            })
         } else {
             Err(Error::InvalidParameter {
                 name: "penalty",
@@ -39,9 +56,17 @@ impl Ridge {
         }
     }
 
+    /// The same regression with or without an intercept.
+    #[must_use]
+    pub fn with_intercept(self, intercept: Intercept) -> Self {
+        Self { intercept, ..self }
+    }
+
     /// The coefficients $\alpha = (\mathcal O + \lambda\Omega^{-1})^{-1} y$ of $\hat h = \sum_i \alpha_i Z_i$, where Ω holds
     /// the weights: the minimum of $\sum_i \omega_i(y_i - \langle h, Z_i\rangle)^2 + \lambda\|h\|^2$.
     ///
+    /// With an intercept c they are $A^{-1}(y - c\mathbf 1)$ with $A = \mathcal O + \lambda\Omega^{-1}$ and
+    /// $c = \mathbf 1^\top A^{-1}y/\mathbf 1^\top A^{-1}\mathbf 1$, which makes the coefficients sum to zero.
     /// The fitted values are $y - \lambda\Omega^{-1}\alpha$.
     pub fn solve(
         &self,
@@ -51,8 +76,10 @@ impl Ridge {
         watch: &Watch,
     ) -> Result<Solution> {
         let system = self.system(gram, weights);
-        let (coefficients, convergence) = system.solve(self.solver, targets, watch)?;
-        self.solution(coefficients, convergence, targets, weights, None)
+        let (mut solved, convergence) =
+            system.solve(self.solver, &self.right_sides(targets), watch)?;
+        let (coefficients, intercept) = combine(&mut solved);
+        self.solution(coefficients, intercept, convergence, targets, weights)
     }
 
     /// As [`solve`](Self::solve), with the leave-one-out scores in closed form.
@@ -60,7 +87,8 @@ impl Ridge {
     /// Taking the share $u = \min(1, \omega_i)$ of row i away (the whole row, or one of several equal ones) leaves the residual
     /// $$r_i^{-} = \frac{r_i}{1 - \frac{u}{\omega_i}\bigl(1 - \frac{\lambda}{\omega_i}A_{ii}\bigr)},
     /// \quad A = (\mathcal O + \lambda\Omega^{-1})^{-1},\ r = \lambda\Omega^{-1}\alpha,$$
-    /// which for ω = 1 is $\alpha_i/A_{ii}$. Exact for a Gram matrix that does not depend on row i.
+    /// which for ω = 1 is $\alpha_i/A_{ii}$. With an intercept, $A_{ii}$ gives way to
+    /// $A_{ii} - (A\mathbf 1)_i^2/\mathbf 1^\top A\mathbf 1$. Exact for a Gram matrix that does not depend on row i.
     pub fn solve_leaving_out(
         &self,
         gram: Lower,
@@ -69,8 +97,15 @@ impl Ridge {
         watch: &Watch,
     ) -> Result<Solution> {
         let factor = self.system(gram, weights).factorize(watch)?;
-        let (coefficients, convergence) = factor.solve(targets);
-        let inverse = factor.inverse_diagonal(watch)?;
+        let (mut solved, convergence) = factor.solve(&self.right_sides(targets));
+        let mut inverse = factor.inverse_diagonal(watch)?;
+        if let [_, ones] = &solved[..] {
+            let total: f64 = ones.iter().sum();
+            for (entry, one) in inverse.iter_mut().zip(ones) {
+                *entry -= one * one / total;
+            }
+        }
+        let (coefficients, intercept) = combine(&mut solved);
         let left_out = (0..targets.len())
             .map(|i| {
                 let (weight, share) = (weights[i], weights[i].min(1.0));
@@ -79,7 +114,17 @@ impl Ridge {
                 targets[i] - noise * coefficients[i] / (1.0 - leverage)
             })
             .collect();
-        self.solution(coefficients, convergence, targets, weights, Some(left_out))
+        Ok(Solution {
+            left_out: Some(left_out),
+            ..self.solution(coefficients, intercept, convergence, targets, weights)?
+        })
+    }
+
+    fn right_sides(&self, targets: &[f64]) -> Vec<Vec<f64>> {
+        match self.intercept {
+            Intercept::None => vec![targets.to_vec()],
+            Intercept::Fitted => vec![targets.to_vec(), vec![1.0; targets.len()]],
+        }
     }
 
     fn system(&self, mut gram: Lower, weights: &[f64]) -> System {
@@ -90,10 +135,10 @@ impl Ridge {
     fn solution(
         &self,
         coefficients: Vec<f64>,
+        intercept: f64,
         convergence: Convergence,
         targets: &[f64],
         weights: &[f64],
-        left_out: Option<Vec<f64>>,
     ) -> Result<Solution> {
         if coefficients.iter().any(|c| !c.is_finite()) {
             return Err(Error::Overflow {
@@ -105,9 +150,24 @@ impl Ridge {
             .collect();
         Ok(Solution {
             coefficients,
+            intercept,
             fitted,
-            left_out,
+            left_out: None,
             convergence,
         })
     }
+}
+
+/// The coefficients and the intercept, from the solutions for the targets and (with an intercept) for ones.
+fn combine(solved: &mut Vec<Vec<f64>>) -> (Vec<f64>, f64) {
+    let ones = if solved.len() > 1 { solved.pop() } else { None };
+    let mut coefficients = solved.pop().unwrap_or_default();
+    let Some(ones) = ones else {
+        return (coefficients, 0.0);
+    };
+    let intercept = coefficients.iter().sum::<f64>() / ones.iter().sum::<f64>();
+    for (coefficient, one) in coefficients.iter_mut().zip(&ones) {
+        *coefficient -= intercept * one;
+    }
+    (coefficients, intercept)
 }

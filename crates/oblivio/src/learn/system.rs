@@ -1,7 +1,9 @@
 //! Positive-definite systems: Cholesky in double precision, or in single precision with conjugate gradients to mend it.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt::factor::{LltError, LltRegularization, cholesky_in_place, cholesky_in_place_scratch};
+use faer::linalg::cholesky::llt::factor::{
+    LltError, LltRegularization, cholesky_in_place, cholesky_in_place_scratch,
+};
 use faer::linalg::cholesky::llt::solve::solve_in_place;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::traits::RealField;
@@ -68,18 +70,18 @@ impl System {
     pub(super) fn solve(
         self,
         solver: Solver,
-        targets: &[f64],
+        right_sides: &[Vec<f64>],
         watch: &Watch,
-    ) -> Result<(Vec<f64>, Convergence)> {
+    ) -> Result<(Vec<Vec<f64>>, Convergence)> {
         let mixed = match solver {
             Solver::Auto => self.matrix.len() >= SMALL,
             Solver::Cholesky => false,
             Solver::Mixed => true,
         };
-        if mixed && let Some(solved) = self.solve_mixed(targets, watch)? {
+        if mixed && let Some(solved) = self.solve_mixed(right_sides, watch)? {
             return Ok(solved);
         }
-        Ok(self.factorize(watch)?.solve(targets))
+        Ok(self.factorize(watch)?.solve(right_sides))
     }
 
     /// The factor $LL^\top$ in double precision, in the memory of the matrix.
@@ -98,18 +100,46 @@ impl System {
     /// `None` where single precision does not carry.
     fn solve_mixed(
         &self,
-        targets: &[f64],
+        right_sides: &[Vec<f64>],
         watch: &Watch,
-    ) -> Result<Option<(Vec<f64>, Convergence)>> {
+    ) -> Result<Option<(Vec<Vec<f64>>, Convergence)>> {
         watch.begin("Cholesky factorisation", 0)?;
         let Some(preconditioner) = Preconditioner::new(&self.matrix) else {
             return Ok(None);
         };
         watch.begin("conjugate gradients", 0)?;
+        let largest = norm_estimate(&self.matrix);
+        let mut solutions = Vec::new();
+        let mut worst = Convergence {
+            solver: Solver::Mixed,
+            iterations: 0,
+            residual: Some(0.0),
+        };
+        for targets in right_sides {
+            match self.conjugate_gradients(&preconditioner, targets, largest, watch)? {
+                Some((solution, iterations, error)) => {
+                    solutions.push(solution);
+                    worst.iterations = worst.iterations.max(iterations);
+                    worst.residual = worst.residual.map(|residual| residual.max(error));
+                }
+                None => return Ok(None),
+            }
+        }
+        Ok(Some((solutions, worst)))
+    }
+
+    /// The solution, the steps it took and its backward error; `None` if the goal is out of reach.
+    fn conjugate_gradients(
+        &self,
+        preconditioner: &Preconditioner,
+        targets: &[f64],
+        largest: f64,
+        watch: &Watch,
+    ) -> Result<Option<(Vec<f64>, usize, f64)>> {
         let size = norm(targets);
         let mut solution = vec![0.0; targets.len()];
         let mut residual = targets.to_vec();
-        let (largest, mut iterations) = (norm_estimate(&self.matrix), 0);
+        let mut iterations = 0;
         // The residual of the recurrence drifts from the true one, so the outer loop takes the true one and starts again.
         loop {
             let mut step = preconditioner.apply(&residual);
@@ -146,12 +176,7 @@ impl System {
             let scale = largest * norm(&solution) + size;
             let error = norm(&residual) / scale.max(f64::MIN_POSITIVE);
             if error <= GOAL {
-                let convergence = Convergence {
-                    solver: Solver::Mixed,
-                    iterations,
-                    residual: Some(error),
-                };
-                return Ok(Some((solution, convergence)));
+                return Ok(Some((solution, iterations, error)));
             }
             if iterations >= MOST_STEPS || !error.is_finite() {
                 return Ok(None);
@@ -164,15 +189,17 @@ impl System {
 pub(super) struct Factor(Lower);
 
 impl Factor {
-    pub(super) fn solve(&self, targets: &[f64]) -> (Vec<f64>, Convergence) {
-        let mut solution = targets.to_vec();
-        substitute(self.0.as_mat(), &mut solution);
+    pub(super) fn solve(&self, right_sides: &[Vec<f64>]) -> (Vec<Vec<f64>>, Convergence) {
+        let mut solutions = right_sides.to_vec();
+        for solution in &mut solutions {
+            substitute(self.0.as_mat(), solution);
+        }
         let convergence = Convergence {
             solver: Solver::Cholesky,
             iterations: 0,
             residual: None,
         };
-        (solution, convergence)
+        (solutions, convergence)
     }
 
     /// The diagonal of $A^{-1}$: the squared norms of the columns of $L^{-1}$, found block by block without storing it.

@@ -1,13 +1,17 @@
 //! A model that can leave the program: a table's columns in, scores out, and bytes to keep it in.
 
 mod bytes;
+mod container;
+mod transformer;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::container::kind_of;
+pub use self::transformer::{KernelModel, KernelSettings, Transformer};
 use crate::column::Column;
 use crate::encoder::{Encoder, Scaling, complete, find};
 use crate::error::{Error, Result, Warning};
-use crate::fit::{Settings, Summary, Training};
+use crate::fit::{Fit, Settings, Summary, Training};
 use crate::named::Named;
 use crate::partition::Uses;
 use crate::predictor::{Prediction, Predictor};
@@ -101,23 +105,31 @@ impl Model {
         let unseen = settings.partition.policies.category;
         let encoder = Encoder::fit(roles.features, scaling, weights, unseen)?;
         let (points, _) = encoder.encode(roles.features)?;
-        let fit = settings.fit(
-            Training {
-                points: &points,
-                sensitive: &Sensitive::new(roles.sensitive.to_vec(), rows)?,
-                targets: &roles.target.to_numbers()?,
-                weights: roles.weights,
-            },
-            watch,
-        )?;
-        let mut summary = fit.summary;
+        let sensitive = Sensitive::new(roles.sensitive.to_vec(), rows)?;
+        let targets = roles.target.to_numbers()?;
+        let training = Training {
+            points: &points,
+            sensitive: &sensitive,
+            targets: &targets,
+            weights: roles.weights,
+        };
+        let fit = settings.fit(training, watch)?;
+        Ok(Self::new(encoder, fit, &roles.target.name, settings))
+    }
+
+    /// A fitted predictor with the encoding its points came from and a card.
+    pub fn new(encoder: Encoder, fit: Fit, target: &str, settings: &Settings) -> (Self, Summary) {
+        let Fit {
+            predictor,
+            mut summary,
+        } = fit;
         let names = encoder.feature_names();
         summary
             .warnings
             .iter_mut()
             .for_each(|w| w.name_features(&names));
         let card = Card {
-            target: roles.target.name.clone(),
+            target: target.into(),
             mode: settings.mode.name().into(),
             penalty: settings.penalty,
             reference: settings.reference.name().into(),
@@ -132,10 +144,10 @@ impl Model {
         };
         let model = Self {
             encoder,
-            predictor: fit.predictor,
+            predictor,
             card,
         };
-        Ok((model, summary))
+        (model, summary)
     }
 
     /// The names of the sensitive columns, whether or not they are needed to predict.

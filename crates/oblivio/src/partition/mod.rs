@@ -59,6 +59,19 @@ pub struct Uses {
     pub missing: usize,
 }
 
+impl Uses {
+    /// The counts of two sets of rows together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            empty_cell: self.empty_cell + other.empty_cell,
+            unseen_category: self.unseen_category + other.unseen_category,
+            out_of_range: self.out_of_range + other.out_of_range,
+            missing: self.missing + other.missing,
+        }
+    }
+}
+
 impl Assignment {
     /// The named rows, in the order of `rows`; `uses` stays that of all rows.
     pub(crate) fn select(&self, rows: &[usize]) -> Self {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use oblivio::learn::Solver;
+use oblivio::learn::{Intercept, Solver};
 use oblivio::{
     Binning, CellCount, EmptyCell, Gamma, Kernel, Missing, Mode, OutOfRange, PartitionRule,
     Policies, Reference, Settings, UnseenCategory,
@@ -17,6 +17,10 @@ use crate::table::ReadOptions;
 /// Prediction then needs the sensitive columns as well: they are read in order to take their own influence out.
 /// Equal mean scores per cell are not independence: look at the scores on new rows before relying on them.
 #[derive(clap::Args)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(crate) struct Args {
     /// CSV or Parquet table, or - for standard input
     pub(super) data: PathBuf,
@@ -125,6 +129,9 @@ pub(crate) struct Args {
     /// oblivious learns on oblivious features; m-oblivious takes the offsets off a plain model
     #[arg(long, default_value = "oblivious", value_parser = named::<Mode>(), help_heading = "Model")]
     pub(super) mode: Mode,
+    /// Learn a constant beside the expansion, without a penalty
+    #[arg(long, help_heading = "Model")]
+    pub(super) intercept: bool,
     /// How the linear system is solved
     #[arg(long, default_value = "auto", value_parser = named::<Solver>(), help_heading = "Model")]
     pub(super) solver: Solver,
@@ -206,6 +213,11 @@ impl Args {
                 Reference::Half
             } else {
                 Reference::All
+            },
+            intercept: if self.intercept {
+                Intercept::Fitted
+            } else {
+                Intercept::None
             },
             solver: self.solver,
             seed: self.seed,

@@ -1,0 +1,107 @@
+//! Columns and matrices from Python.
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+use oblivio::{Column, Encoder, Points, Result, Scaling, Sensitive, UnseenCategory, Values};
+
+/// A column's values: numbers, or levels and codes.
+#[derive(FromPyObject)]
+pub(crate) enum ColumnValues<'py> {
+    Numbers(PyReadonlyArray1<'py, f64>),
+    Categories((Vec<String>, PyReadonlyArray1<'py, u32>)),
+}
+
+/// Name and values.
+pub(crate) type NamedColumn<'py> = (String, ColumnValues<'py>);
+
+/// The feature columns: a matrix of numbers with its columns' names, or columns one by one.
+#[derive(FromPyObject)]
+pub(crate) enum Table<'py> {
+    Matrix((PyReadonlyArray2<'py, f64>, Vec<String>)),
+    Columns(Vec<NamedColumn<'py>>),
+}
+
+pub(crate) fn column((name, values): &NamedColumn<'_>) -> Column {
+    let values = match values {
+        ColumnValues::Numbers(numbers) => Values::Numbers(numbers.as_array().to_vec()),
+        ColumnValues::Categories((levels, codes)) => Values::Categories {
+            levels: levels.clone(),
+            codes: codes.as_array().to_vec(),
+        },
+    };
+    Column {
+        name: name.clone(),
+        values,
+    }
+}
+
+pub(crate) fn sensitive(columns: &[NamedColumn<'_>], rows: usize) -> Result<Sensitive> {
+    Sensitive::new(columns.iter().map(column).collect(), rows)
+}
+
+/// Name and values for Python.
+pub(crate) fn to_python<'py>(
+    py: Python<'py>,
+    column: &Column,
+) -> PyResult<(String, Bound<'py, PyAny>)> {
+    let values = match &column.values {
+        Values::Numbers(values) => PyArray1::from_slice(py, values).into_any(),
+        Values::Categories { levels, codes } => (levels.clone(), codes.clone().into_pyarray(py))
+            .into_pyobject(py)?
+            .into_any(),
+    };
+    Ok((column.name.clone(), values))
+}
+
+impl Table<'_> {
+    pub(crate) fn rows(&self) -> usize {
+        match self {
+            Self::Matrix((matrix, _)) => matrix.as_array().nrows(),
+            Self::Columns(columns) => columns.first().map_or(0, |c| column(c).len()),
+        }
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        match self {
+            Self::Matrix((matrix, names)) => names
+                .iter()
+                .zip(matrix.as_array().columns())
+                .map(|(name, values)| Column::numbers(name, values.to_vec()))
+                .collect(),
+            Self::Columns(columns) => columns.iter().map(column).collect(),
+        }
+    }
+
+    /// Learns the encoding. A matrix that is taken as it is needs none.
+    pub(crate) fn encoder(
+        &self,
+        scaling: Scaling,
+        weights: Option<&[f64]>,
+        unseen: UnseenCategory,
+    ) -> Result<Encoder> {
+        match self {
+            Self::Matrix((_, names)) if scaling == Scaling::Raw => Ok(Encoder::raw(names)),
+            _ => {
+                let ones = vec![1.0; self.rows()];
+                Encoder::fit(&self.columns(), scaling, weights.unwrap_or(&ones), unseen)
+            }
+        }
+    }
+
+    /// The points, borrowed from Python's memory where the encoding is none and the rows lie one after the other.
+    pub(crate) fn points(&self, encoder: &Encoder) -> Result<Points<'_>> {
+        match self {
+            Self::Matrix((matrix, _)) if encoder.is_raw() => {
+                let width = matrix.as_array().ncols();
+                match matrix.as_slice() {
+                    Ok(values) => Points::new(values, width),
+                    Err(_) => {
+                        Points::new(matrix.as_array().iter().copied().collect::<Vec<_>>(), width)
+                    }
+                }
+            }
+            _ => Ok(encoder.encode(&self.columns())?.0),
+        }
+    }
+}

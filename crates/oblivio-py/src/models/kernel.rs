@@ -1,0 +1,143 @@
+//! A fitted oblivious kernel.
+
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use oblivio::{Features, KernelModel as Engine, Watch};
+
+use super::ridge::feature_columns;
+use super::{sensitive_columns, texts, uses_dict};
+use crate::errors::raise;
+use crate::input::{NamedColumn, Table, sensitive};
+use crate::run;
+use crate::settings::Common;
+
+/// The paper's matrix for any rows.
+#[pyclass(frozen, module = "oblivio._oblivio")]
+pub(crate) struct KernelModel(Engine);
+
+/// Rows to take inner products of.
+type Rows<'py> = (Table<'py>, Option<Vec<NamedColumn<'py>>>);
+
+#[pymethods]
+impl KernelModel {
+    /// Estimates the means on reference rows; returns the kernel and remarks.
+    #[staticmethod]
+    #[pyo3(signature = (table, sensitive_columns, weights, settings, progress=None))]
+    fn fit<'py>(
+        py: Python<'py>,
+        table: Table<'py>,
+        sensitive_columns: Vec<NamedColumn<'py>>,
+        weights: Option<PyReadonlyArray1<'py, f64>>,
+        settings: &Bound<'py, PyDict>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Self, Vec<String>)> {
+        let common: Common = settings.extract()?;
+        let settings = common.kernel().map_err(raise)?;
+        let weights = weights.map(|w| w.as_array().to_vec());
+        let encoder = table
+            .encoder(
+                common.scaling(),
+                weights.as_deref(),
+                settings.partition.policies.category,
+            )
+            .map_err(raise)?;
+        let points = table.points(&encoder).map_err(raise)?;
+        let sensitive = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
+        let (model, warnings) = run::borrowed(py, progress, |watch| {
+            Engine::fit(
+                encoder.clone(),
+                &points,
+                &sensitive,
+                weights.as_deref(),
+                &settings,
+                watch,
+            )
+        })?;
+        Ok((Self(model), texts(&warnings)))
+    }
+
+    /// Inner products of rows with themselves or with others, and how often policies were used.
+    ///
+    /// Rows with sensitive values are oblivious, rows without are plain.
+    #[pyo3(signature = (rows, others=None, progress=None))]
+    fn matrix<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Rows<'py>,
+        others: Option<Rows<'py>>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyDict>)> {
+        let prepare = |(table, columns): &Rows<'py>| -> oblivio::Result<_> {
+            let points = table.points(&self.0.encoder)?.into_owned();
+            let assignment = match columns {
+                None => None,
+                Some(columns) => {
+                    let sensitive = sensitive(columns, points.len())?;
+                    Some(self.0.partition.assign(&sensitive)?)
+                }
+            };
+            Ok((points, assignment))
+        };
+        let a = prepare(&rows).map_err(raise)?;
+        let b = others.as_ref().map(prepare).transpose().map_err(raise)?;
+        let features = |(points, assignment)| match assignment {
+            None => Features::Plain(points),
+            Some(assignment) => Features::Oblivious(points, assignment),
+        };
+        // Entries come column after column: with the sides exchanged, that is row after row.
+        let values = run::borrowed(py, progress, |watch| match (&b, &a) {
+            (None, (points, Some(cells))) => self.0.map.gram(points, cells, watch),
+            (None, (points, None)) => {
+                self.0
+                    .map
+                    .inner(Features::Plain(points), Features::Plain(points), watch)
+            }
+            (Some((points, cells)), a) => self.0.map.inner(
+                features((points, cells.as_ref())),
+                features((&a.0, a.1.as_ref())),
+                watch,
+            ),
+        })?;
+        let columns = b.as_ref().map_or(a.0.len(), |b| b.0.len());
+        let mut uses = a.1.map_or(oblivio::Uses::default(), |a| a.uses);
+        if let Some((_, Some(b))) = &b {
+            uses = uses.plus(b.uses);
+        }
+        Ok((
+            values.into_pyarray(py).reshape([a.0.len(), columns])?,
+            uses_dict(py, uses)?,
+        ))
+    }
+
+    /// The bytes of the file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.0.to_bytes().map_err(raise)?))
+    }
+
+    /// Reads a file's bytes.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let model = py.detach(|| Engine::from_bytes(data, &Watch::default()));
+        Ok(Self(model.map_err(raise)?))
+    }
+
+    /// The kernel, its numbers resolved.
+    #[getter]
+    fn kernel(&self) -> String {
+        self.0.map.mean().kernel().to_string()
+    }
+
+    /// The sensitive columns and how each is read.
+    #[getter]
+    fn sensitive_columns(&self) -> Vec<(String, &'static str)> {
+        sensitive_columns(Some(&self.0.partition))
+    }
+
+    /// The feature columns: name, and the levels of a categorical one.
+    #[getter]
+    fn feature_columns(&self) -> Vec<(String, Option<Vec<String>>)> {
+        feature_columns(&self.0.encoder)
+    }
+}

@@ -1,0 +1,38 @@
+//! Fitted values as Python sees them.
+
+pub(crate) mod kernel;
+pub(crate) mod ridge;
+pub(crate) mod transformer;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use oblivio::{Kind, Partition, Uses, Warning};
+
+/// The sensitive columns and how each is read.
+fn sensitive_columns(partition: Option<&Partition>) -> Vec<(String, &'static str)> {
+    partition.map_or(Vec::new(), |partition| {
+        let kind = |kind| match kind {
+            Kind::Categorical => "categorical",
+            Kind::Continuous => "continuous",
+        };
+        let columns = partition.columns();
+        columns
+            .map(|(name, k)| (name.to_owned(), kind(k)))
+            .collect()
+    })
+}
+
+/// How often policies were used, by name.
+fn uses_dict(py: Python<'_>, uses: Uses) -> PyResult<Bound<'_, PyDict>> {
+    let counts = PyDict::new(py);
+    counts.set_item("empty_cell", uses.empty_cell)?;
+    counts.set_item("unseen_category", uses.unseen_category)?;
+    counts.set_item("out_of_range", uses.out_of_range)?;
+    counts.set_item("missing", uses.missing)?;
+    Ok(counts)
+}
+
+fn texts(warnings: &[Warning]) -> Vec<String> {
+    warnings.iter().map(Warning::to_string).collect()
+}

@@ -1,0 +1,216 @@
+//! Feature maps and kernels that can leave the program: the encoding of their columns beside them, and bytes to keep them in.
+
+use serde::{Deserialize, Serialize};
+
+use super::container::{numbers, read, require, write};
+use crate::conditional_mean::ConditionalMean;
+use crate::encoder::Encoder;
+use crate::error::{Result, Warning};
+use crate::kernel::{Gamma, Kernel};
+use crate::landmarks::{CellShifts, FeatureMap, ObliviousFeatures};
+use crate::oblivious::{ObliviousMap, check_strength};
+use crate::partition::{Partition, PartitionRule};
+use crate::points::Points;
+use crate::sensitive::Sensitive;
+use crate::watch::Watch;
+
+/// Oblivious features with the encoding of their columns.
+///
+/// It holds the landmarks, which are rows it was fitted on, and the means of the cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transformer {
+    /// From columns to points.
+    pub encoder: Encoder,
+    /// From points to features.
+    pub features: ObliviousFeatures,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FeaturesHeader {
+    kernel: String,
+    encoder: Encoder,
+    cells: Option<CellShifts>,
+}
+
+impl Transformer {
+    /// The bytes of the file. The same transformer gives the same bytes.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let ObliviousFeatures { map, cells } = &self.features;
+        let header = FeaturesHeader {
+            kernel: map.kernel.to_string(),
+            encoder: self.encoder.clone(),
+            cells: cells.clone(),
+        };
+        let count = map.len();
+        let means = cells.as_ref().map_or(&[][..], |cells| &cells.means);
+        let tensors = [
+            (
+                "landmarks",
+                vec![count, map.landmarks.dim()],
+                map.landmarks.values(),
+            ),
+            ("means", vec![means.len() / count, count], means),
+            ("root", vec![count, count], &map.root[..]),
+        ];
+        write("features", &header, &tensors)
+    }
+
+    /// Reads a file, trusting nothing in it.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let (header, tensors): (FeaturesHeader, _) = read(bytes, "features")?;
+        let (values, shape) = numbers(&tensors, "landmarks", 2)?;
+        let (root, root_shape) = numbers(&tensors, "root", 2)?;
+        let (means, means_shape) = numbers(&tensors, "means", 2)?;
+        let kernel: Kernel = header.kernel.parse()?;
+        require(header.encoder.is_sound(), "the encoding of its columns")?;
+        require(
+            shape[0] > 0
+                && shape[1] == header.encoder.width()
+                && root_shape == [shape[0], shape[0]]
+                && means_shape[1] == shape[0],
+            "the shape of its features",
+        )?;
+        let cells = match header.cells {
+            None => None,
+            Some(cells) => {
+                check_strength(cells.strength)?;
+                require(
+                    cells.partition.is_sound() && cells.partition.len() == means_shape[0],
+                    "its partition",
+                )?;
+                Some(CellShifts { means, ..cells })
+            }
+        };
+        let map = FeatureMap {
+            kernel,
+            landmarks: Points::new(values, shape[1])?,
+            root,
+        };
+        Ok(Self {
+            encoder: header.encoder,
+            features: ObliviousFeatures { map, cells },
+        })
+    }
+}
+
+/// The settings of an oblivious kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelSettings {
+    /// The kernel, its γ perhaps by rule.
+    pub kernel: Kernel<Gamma>,
+    /// t
+    pub strength: f64,
+    /// How sensitive values become cells.
+    pub partition: PartitionRule,
+    /// For everything random.
+    pub seed: u64,
+}
+
+/// The paper's matrix for any rows: an oblivious map with its partition and the encoding of its columns.
+///
+/// It holds the reference rows.
+#[derive(Clone, Debug)]
+pub struct KernelModel {
+    /// From columns to points.
+    pub encoder: Encoder,
+    /// From sensitive values to cells.
+    pub partition: Partition,
+    /// From points and cells to inner products.
+    pub map: ObliviousMap,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KernelHeader {
+    kernel: String,
+    encoder: Encoder,
+    partition: Partition,
+    strength: f64,
+    cells: Vec<u32>,
+}
+
+impl KernelModel {
+    /// Estimates the means on these rows; `encoder` says how they came to be points.
+    pub fn fit(
+        encoder: Encoder,
+        points: &Points,
+        sensitive: &Sensitive,
+        weights: Option<&[f64]>,
+        settings: &KernelSettings,
+        watch: &Watch,
+    ) -> Result<(Self, Vec<Warning>)> {
+        let ones = vec![1.0; points.len()];
+        let weights = weights.unwrap_or(&ones);
+        let rows: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
+        let (points, sensitive) = (points.select(&rows), sensitive.select(&rows));
+        let weights: Vec<f64> = rows.iter().map(|&i| weights[i]).collect();
+        let (partition, warnings) = Partition::fit(&settings.partition, &sensitive, &weights)?;
+        let kernel = settings.kernel.resolve(&points, &weights, settings.seed)?;
+        let cells = partition.assign(&sensitive)?.cells;
+        let mean =
+            ConditionalMean::estimate(kernel, points, cells, &weights, partition.mass(), watch)?;
+        let map = ObliviousMap::new(mean, settings.strength)?;
+        let model = Self {
+            encoder,
+            partition,
+            map,
+        };
+        Ok((model, warnings))
+    }
+
+    /// The bytes of the file. The same map gives the same bytes.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mean = self.map.mean();
+        let header = KernelHeader {
+            kernel: mean.kernel().to_string(),
+            encoder: self.encoder.clone(),
+            partition: self.partition.clone(),
+            strength: self.map.strength(),
+            cells: mean.cells().to_vec(),
+        };
+        let reference = mean.reference();
+        let weights = mean.row_weights(self.partition.mass());
+        let tensors = [
+            (
+                "reference",
+                vec![reference.len(), reference.dim()],
+                reference.values(),
+            ),
+            ("weights", vec![weights.len()], &weights[..]),
+        ];
+        write("kernel", &header, &tensors)
+    }
+
+    /// Reads a file, trusting nothing in it; the inner products of the means are computed anew.
+    pub fn from_bytes(bytes: &[u8], watch: &Watch) -> Result<Self> {
+        let (header, tensors): (KernelHeader, _) = read(bytes, "kernel")?;
+        let (values, shape) = numbers(&tensors, "reference", 2)?;
+        let (weights, _) = numbers(&tensors, "weights", 1)?;
+        let kernel: Kernel = header.kernel.parse()?;
+        let count = header.partition.len();
+        require(
+            header.encoder.is_sound() && shape[1] == header.encoder.width(),
+            "the encoding of its columns",
+        )?;
+        require(
+            header.partition.is_sound()
+                && header.cells.len() == shape[0]
+                && weights.len() == shape[0]
+                && weights.iter().all(|weight| *weight > 0.0)
+                && header.cells.iter().all(|cell| (*cell as usize) < count),
+            "its partition",
+        )?;
+        let mean = ConditionalMean::estimate(
+            kernel,
+            Points::new(values, shape[1])?,
+            header.cells,
+            &weights,
+            header.partition.mass(),
+            watch,
+        )?;
+        Ok(Self {
+            encoder: header.encoder,
+            partition: header.partition,
+            map: ObliviousMap::new(mean, header.strength)?,
+        })
+    }
+}
