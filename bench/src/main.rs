@@ -20,7 +20,10 @@ fn matrix(path: &Path, columns: usize) -> Result<Points<'static>> {
 fn numbers(path: &Path) -> Vec<f64> {
     let bytes = std::fs::read(path).unwrap_or_default();
     let (chunks, _) = bytes.as_chunks::<8>();
-    chunks.iter().map(|chunk| f64::from_le_bytes(*chunk)).collect()
+    chunks
+        .iter()
+        .map(|chunk| f64::from_le_bytes(*chunk))
+        .collect()
 }
 
 /// The least of several runs, in seconds.
@@ -36,7 +39,10 @@ fn least<T>(runs: usize, mut work: impl FnMut() -> Result<T>) -> Result<f64> {
 }
 
 fn say(name: &str, seconds: f64) {
-    println!("{}", serde_json::json!({ "name": name, "seconds": seconds }));
+    println!(
+        "{}",
+        serde_json::json!({ "name": name, "seconds": seconds })
+    );
 }
 
 fn rbf(gamma: f64) -> Kernel {
@@ -55,13 +61,17 @@ fn kernel_matrix(folder: &Path, dim: usize) -> Result<()> {
     let mut buffer = Lower::new(points.len())?;
     say(
         &format!("kernel d={dim} lower, reused"),
-        least(5, || KernelMatrix::of(&kernel, &points).lower_into(&mut buffer, &watch))?,
+        least(5, || {
+            KernelMatrix::of(&kernel, &points).lower_into(&mut buffer, &watch)
+        })?,
     );
     drop(buffer);
     let mut full = vec![0.0; points.len() * points.len()];
     say(
         &format!("kernel d={dim} full, reused"),
-        least(5, || KernelMatrix::between(&kernel, &points, &points).entries_into(&mut full, &watch))?,
+        least(5, || {
+            KernelMatrix::between(&kernel, &points, &points)?.entries_into(&mut full, &watch)
+        })?,
     );
     drop(full);
     say(
@@ -81,16 +91,27 @@ fn oblivious_matrix(folder: &Path) -> Result<()> {
         ..Assignment::default()
     };
     let estimate = || {
-        ConditionalMean::estimate(kernel.clone(), points.clone(), cells.clone(), &vec![1.0; rows], &mass, &watch)
+        ConditionalMean::estimate(
+            kernel.clone(),
+            points.clone(),
+            cells.clone(),
+            &vec![1.0; rows],
+            &mass,
+            &watch,
+        )
     };
     let mut buffer = Lower::new(rows)?;
-    let plain = least(7, || KernelMatrix::of(&kernel, &points).lower_into(&mut buffer, &watch))?;
+    let plain = least(7, || {
+        KernelMatrix::of(&kernel, &points).lower_into(&mut buffer, &watch)
+    })?;
     say("oblivious: plain matrix", plain);
     let map = ObliviousMap::new(estimate()?, 1.0)?;
     let shifts = map.shifts(map.mean().at_reference(), &assignment);
     say(
         "oblivious: cells known",
-        least(7, || map.gram_into(&points, &assignment, &shifts, &mut buffer, &watch))?,
+        least(7, || {
+            map.gram_into(&points, &assignment, &shifts, &mut buffer, &watch)
+        })?,
     );
     say(
         "oblivious: cell sums included",
@@ -119,7 +140,10 @@ fn fit(folder: &Path, rows: usize, solver: Solver, name: &str) -> Result<()> {
         solver,
         ..Settings::default()
     };
-    say(name, least(3, || settings.fit(training, &Watch::default()))?);
+    say(
+        name,
+        least(3, || settings.fit(training, &Watch::default()))?,
+    );
     Ok(())
 }
 

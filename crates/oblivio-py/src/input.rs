@@ -3,6 +3,7 @@
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
+use crate::settings::Common;
 use oblivio::{Column, Encoder, Points, Result, Scaling, Sensitive, UnseenCategory, Values};
 
 /// A column's values: numbers, or levels and codes.
@@ -62,29 +63,50 @@ impl Table<'_> {
         }
     }
 
-    fn columns(&self) -> Vec<Column> {
-        match self {
+    /// The columns, those named in `categorical` read as categories.
+    fn columns(&self, categorical: &[String]) -> Vec<Column> {
+        let columns: Vec<Column> = match self {
             Self::Matrix((matrix, names)) => names
                 .iter()
                 .zip(matrix.as_array().columns())
                 .map(|(name, values)| Column::numbers(name, values.to_vec()))
                 .collect(),
             Self::Columns(columns) => columns.iter().map(column).collect(),
-        }
+        };
+        let read = |column: Column| {
+            if categorical.contains(&column.name) {
+                let (levels, codes) = column.to_categories();
+                Column {
+                    name: column.name,
+                    values: Values::Categories { levels, codes },
+                }
+            } else {
+                column
+            }
+        };
+        columns.into_iter().map(read).collect()
     }
 
     /// Learns the encoding. A matrix that is taken as it is needs none.
     pub(crate) fn encoder(
         &self,
-        scaling: Scaling,
+        common: &Common,
         weights: Option<&[f64]>,
         unseen: UnseenCategory,
     ) -> Result<Encoder> {
+        let (scaling, categorical) = (common.scaling(), &common.categorical_features);
         match self {
-            Self::Matrix((_, names)) if scaling == Scaling::Raw => Ok(Encoder::raw(names)),
+            Self::Matrix((_, names)) if scaling == Scaling::Raw && categorical.is_empty() => {
+                Ok(Encoder::raw(names))
+            }
             _ => {
                 let ones = vec![1.0; self.rows()];
-                Encoder::fit(&self.columns(), scaling, weights.unwrap_or(&ones), unseen)
+                Encoder::fit(
+                    &self.columns(categorical),
+                    scaling,
+                    weights.unwrap_or(&ones),
+                    unseen,
+                )
             }
         }
     }
@@ -101,7 +123,7 @@ impl Table<'_> {
                     }
                 }
             }
-            _ => Ok(encoder.encode(&self.columns())?.0),
+            _ => Ok(encoder.encode(&self.columns(&[]))?.0),
         }
     }
 }

@@ -31,6 +31,8 @@ mod _oblivio {
     #[pymodule_export]
     use super::models::kernel::KernelModel;
     #[pymodule_export]
+    use super::models::offsets::OffsetModel;
+    #[pymodule_export]
     use super::models::ridge::RidgeModel;
     #[pymodule_export]
     use super::models::transformer::FeatureModel;

@@ -13,7 +13,7 @@ use oblivio::{
 #[pyo3(from_item_all)]
 pub(crate) struct Common {
     kernel: String,
-    strength: f64,
+    pub(crate) strength: f64,
     cells: String,
     binning: String,
     bounds: Vec<(String, f64, f64)>,
@@ -23,6 +23,7 @@ pub(crate) struct Common {
     reference: String,
     reference_rows: Option<Vec<usize>>,
     standardize: bool,
+    pub(crate) categorical_features: Vec<String>,
     seed: u64,
 }
 
@@ -45,7 +46,7 @@ impl Common {
         }
     }
 
-    fn partition(&self) -> Result<PartitionRule> {
+    pub(crate) fn partition(&self) -> Result<PartitionRule> {
         Ok(PartitionRule {
             cells: self.cells.parse()?,
             binning: Named::named(&self.binning)?,

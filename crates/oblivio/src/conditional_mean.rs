@@ -115,7 +115,7 @@ impl ConditionalMean {
 
     /// $\langle\phi(x_i), \mu_c\rangle$ for every point and cell.
     pub fn at(&self, points: &Points, watch: &Watch) -> Result<Mat<f64>> {
-        KernelMatrix::between(&self.kernel, points, &self.reference).grouped_sums(
+        KernelMatrix::between(&self.kernel, points, &self.reference)?.grouped_sums(
             &self.weights,
             &self.cells,
             self.len(),

@@ -109,14 +109,9 @@ impl FeatureMap {
 
     /// The features of every point, row after row.
     pub fn features(&self, points: &Points, watch: &Watch) -> Result<Vec<f64>> {
-        if points.dim() != self.landmarks.dim() {
-            return Err(Error::Width {
-                found: points.dim(),
-                needed: self.landmarks.dim(),
-            });
-        }
         let (count, rows) = (self.len(), points.len());
-        let kernel = KernelMatrix::between(&self.kernel, &self.landmarks, points).entries(watch)?;
+        let matrix = KernelMatrix::between(&self.kernel, points, &self.landmarks)?;
+        let kernel = matrix.transposed().entries(watch)?;
         let mut features = vec![0.0; count * rows];
         matmul(
             MatMut::from_column_major_slice_mut(&mut features, count, rows),
@@ -197,13 +192,18 @@ impl FeatureSettings {
         if sensitive.columns().is_empty() || self.strength == 0.0 {
             return Ok((ObliviousFeatures { map, cells: None }, warnings));
         }
+        self.reference.check(data.points.len())?;
         let split = self
             .reference
             .renumbered(&rows)
             .split(points.len(), self.seed)?;
         let reference_weights: Vec<f64> = split.reference.iter().map(|&i| weights[i]).collect();
         let reference = sensitive.select(&split.reference);
-        let (partition, remarks) = Partition::fit(&self.partition, &reference, &reference_weights)?;
+        let (partition, remarks) = Partition::fit(
+            &self.partition.settled(&sensitive),
+            &reference,
+            &reference_weights,
+        )?;
         warnings.extend(remarks);
         let features = map.features(&points.select(&split.reference), watch)?;
         let width = map.len();

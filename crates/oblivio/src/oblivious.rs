@@ -70,7 +70,7 @@ impl ObliviousMap {
     /// Plain with plain is the kernel matrix, oblivious with oblivious the paper's $\mathcal O$, and the mixed case is
     /// what M-Oblivious prediction amounts to.
     pub fn inner(&self, a: Features, b: Features, watch: &Watch) -> Result<Vec<f64>> {
-        let matrix = KernelMatrix::between(self.mean.kernel(), a.points(), b.points());
+        let matrix = KernelMatrix::between(self.mean.kernel(), a.points(), b.points())?;
         let correction = self.correction(a, b, watch)?;
         matrix.corrected(&|span, tile| correction.apply(span, tile), watch)
     }

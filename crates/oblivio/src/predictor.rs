@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Warning};
 use crate::kernel::{Kernel, KernelMatrix};
-use crate::partition::{Assignment, Partition, Uses};
+use crate::oblivious::check_strength;
+use crate::partition::{Assignment, Partition, PartitionRule, Uses};
 use crate::points::Points;
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
@@ -49,6 +50,80 @@ pub struct Prediction {
 }
 
 impl Offsets {
+    /// The offsets of any scorer: its scores at reference rows, best at rows it has not seen.
+    ///
+    /// `weights` say how often each row counts; rows of weight zero do not.
+    pub fn of_scores(
+        scores: &[f64],
+        reference: &Sensitive,
+        weights: &[f64],
+        rule: &PartitionRule,
+        strength: f64,
+    ) -> Result<(Self, Vec<Warning>)> {
+        check_strength(strength)?;
+        for (what, found) in [("the scores", scores.len()), ("the weights", weights.len())] {
+            if found != reference.len() {
+                return Err(Error::Length {
+                    what,
+                    found,
+                    needed: reference.len(),
+                });
+            }
+        }
+        if let Some(row) = scores.iter().position(|score| !score.is_finite()) {
+            return Err(Error::NotFinite {
+                name: "the score".into(),
+                row,
+                value: scores[row],
+            });
+        }
+        let rows: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
+        let reference = reference.select(&rows);
+        let weights: Vec<f64> = rows.iter().map(|&i| weights[i]).collect();
+        let (partition, warnings) = Partition::fit(rule, &reference, &weights)?;
+        let mut means = vec![0.0; partition.len()];
+        for (i, cell) in partition.assign(&reference)?.cells.iter().enumerate() {
+            let cell = *cell as usize;
+            means[cell] += weights[i] * scores[rows[i]] / partition.mass()[cell];
+        }
+        Ok((Self::new(partition, strength, &means), warnings))
+    }
+
+    /// Reads offsets written as JSON, trusting nothing.
+    pub fn from_json(text: &str) -> Result<Self> {
+        let offsets: Self = serde_json::from_str(text).map_err(|error| Error::InvalidModel {
+            problem: error.to_string(),
+        })?;
+        check_strength(offsets.strength)?;
+        if offsets.partition.is_sound()
+            && offsets.partition.len() == offsets.by_cell.len()
+            && offsets.mean.is_finite()
+        {
+            Ok(offsets)
+        } else {
+            Err(Error::InvalidModel {
+                problem: "its partition makes no sense".into(),
+            })
+        }
+    }
+
+    /// Takes t times the offset of each row's cell off its score.
+    pub fn apply(&self, scores: &[f64], sensitive: &Sensitive) -> Result<(Vec<f64>, Uses)> {
+        let assignment = self.partition.assign(sensitive)?;
+        if assignment.cells.len() != scores.len() {
+            return Err(Error::Length {
+                what: "the scores",
+                found: scores.len(),
+                needed: assignment.cells.len(),
+            });
+        }
+        let less = |(row, score): (usize, &f64)| score - self.strength * self.of(&assignment, row);
+        Ok((
+            scores.iter().enumerate().map(less).collect(),
+            assignment.uses,
+        ))
+    }
+
     /// The offsets of an h with these means over the cells.
     pub(crate) fn new(partition: Partition, strength: f64, cell_means: &[f64]) -> Self {
         let total: f64 = partition.mass().iter().sum();
@@ -144,14 +219,8 @@ impl Predictor {
 
     /// h(x) for every point.
     pub fn expansion_at(&self, points: &Points, watch: &Watch) -> Result<Vec<f64>> {
-        if points.dim() != self.points.dim() {
-            return Err(Error::Width {
-                found: points.dim(),
-                needed: self.points.dim(),
-            });
-        }
         let groups = vec![0; self.points.len()];
-        let values: Mat<f64> = KernelMatrix::between(&self.kernel, points, &self.points)
+        let values: Mat<f64> = KernelMatrix::between(&self.kernel, points, &self.points)?
             .grouped_sums(&self.coefficients, &groups, 1, watch)?;
         let values: Vec<f64> = values
             .col_as_slice(0)

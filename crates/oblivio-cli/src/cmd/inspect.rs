@@ -135,7 +135,11 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
         writeln!(out, "  remark: {warning}")?;
     }
     if let Some(offsets) = predictor.offsets() {
-        report::cells(out, "mean score on the reference rows", &lines(predictor, offsets))?;
+        report::cells(
+            out,
+            "mean score on the reference rows",
+            &lines(predictor, offsets),
+        )?;
     }
     Ok(())
 }

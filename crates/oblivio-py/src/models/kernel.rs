@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict};
 use oblivio::{Features, KernelModel as Engine, Watch};
 
 use super::ridge::feature_columns;
-use super::{sensitive_columns, texts, uses_dict};
+use super::{Reduced, sensitive_columns, texts, uses_dict};
 use crate::errors::raise;
 use crate::input::{NamedColumn, Table, sensitive};
 use crate::run;
@@ -38,7 +38,7 @@ impl KernelModel {
         let weights = weights.map(|w| w.as_array().to_vec());
         let encoder = table
             .encoder(
-                common.scaling(),
+                &common,
                 weights.as_deref(),
                 settings.partition.policies.category,
             )
@@ -114,6 +114,11 @@ impl KernelModel {
     /// The bytes of the file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.0.to_bytes().map_err(raise)?))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let read = py.get_type::<Self>().getattr("from_bytes")?;
+        Ok((read, (self.to_bytes(py)?,)))
     }
 
     /// Reads a file's bytes.

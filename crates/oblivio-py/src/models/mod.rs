@@ -1,13 +1,17 @@
 //! Fitted values as Python sees them.
 
 pub(crate) mod kernel;
+pub(crate) mod offsets;
 pub(crate) mod ridge;
 pub(crate) mod transformer;
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use oblivio::{Kind, Partition, Uses, Warning};
+
+/// How a value is pickled: through the bytes of its file.
+type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
 
 /// The sensitive columns and how each is read.
 fn sensitive_columns(partition: Option<&Partition>) -> Vec<(String, &'static str)> {

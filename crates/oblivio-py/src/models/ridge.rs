@@ -6,7 +6,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use oblivio::{Encoder, Model, Training, Uses};
 
-use super::{sensitive_columns, texts, uses_dict};
+use super::{Reduced, sensitive_columns, texts, uses_dict};
 use crate::errors::raise;
 use crate::input::{NamedColumn, Table, sensitive};
 use crate::run;
@@ -43,7 +43,7 @@ impl RidgeModel {
         let (encoder, problem) = {
             let weights = weights.as_deref();
             let encoder = table
-                .encoder(common.scaling(), weights, ridge.partition.policies.category)
+                .encoder(&common, weights, ridge.partition.policies.category)
                 .map_err(raise)?;
             let points = table.points(&encoder).map_err(raise)?;
             let sensitive = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
@@ -93,6 +93,11 @@ impl RidgeModel {
     /// The bytes of the model file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.0.to_bytes().map_err(raise)?))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let read = py.get_type::<Self>().getattr("from_bytes")?;
+        Ok((read, (self.to_bytes(py)?,)))
     }
 
     /// Reads a model file's bytes.

@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict};
 use oblivio::{Training, Transformer, Uses};
 
 use super::ridge::feature_columns;
-use super::{sensitive_columns, texts, uses_dict};
+use super::{Reduced, sensitive_columns, texts, uses_dict};
 use crate::errors::raise;
 use crate::input::{NamedColumn, Table, sensitive};
 use crate::run;
@@ -36,7 +36,7 @@ impl FeatureModel {
         let weights = weights.map(|w| w.as_array().to_vec());
         let unseen = features.partition.policies.category;
         let encoder = table
-            .encoder(common.scaling(), weights.as_deref(), unseen)
+            .encoder(&common, weights.as_deref(), unseen)
             .map_err(raise)?;
         let points = table.points(&encoder).map_err(raise)?;
         let sensitive = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
@@ -83,6 +83,11 @@ impl FeatureModel {
     /// The bytes of the file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.0.to_bytes().map_err(raise)?))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let read = py.get_type::<Self>().getattr("from_bytes")?;
+        Ok((read, (self.to_bytes(py)?,)))
     }
 
     /// Reads a file's bytes.

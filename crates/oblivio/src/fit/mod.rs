@@ -95,7 +95,7 @@ pub struct Summary {
     pub spread: f64,
     /// How the system was solved.
     pub convergence: Convergence,
-    /// How often training rows needed a policy.
+    /// How often rows of the table needed a policy.
     pub uses: Uses,
     /// What the user should know.
     pub warnings: Vec<Warning>,
@@ -159,6 +159,7 @@ impl Settings {
     /// Checks the data and copies what the fit needs of them, so that the long part can go on without them.
     pub fn prepare(&self, data: Training) -> Result<Problem> {
         data.check()?;
+        self.reference.check(data.points.len())?;
         match data.weights {
             Some(weights) if weights.contains(&0.0) => {
                 let rows: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();

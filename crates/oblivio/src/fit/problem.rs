@@ -42,23 +42,29 @@ impl Problem {
         let split = settings
             .reference
             .split(data.targets.len(), settings.seed)?;
+        let has_sensitive = !data.sensitive.columns().is_empty();
+        // Without sensitive columns, and at strength 0, there is nothing to take out.
+        let mode = if has_sensitive && settings.strength > 0.0 {
+            settings.mode
+        } else {
+            Mode::Plain
+        };
+        let mut rule = settings.partition.settled(data.sensitive);
+        if mode == Mode::Plain {
+            // The cells are for the report only: no value is a reason to refuse.
+            rule.policies = rule.policies.for_report();
+        }
         let (partition, mut warnings) = Partition::fit(
-            &settings.partition,
+            &rule,
             &data.sensitive.select(&split.reference),
             &pick(weights, &split.reference),
         )?;
         warnings.extend(data.warnings());
         let everywhere = partition.assign(data.sensitive)?;
-        let has_sensitive = !data.sensitive.columns().is_empty();
         Ok(Self {
             ridge: Ridge::new(settings.penalty, settings.solver)?
                 .with_intercept(settings.intercept),
-            // Without sensitive columns, and at strength 0, there is nothing to take out.
-            mode: if has_sensitive && settings.strength > 0.0 {
-                settings.mode
-            } else {
-                Mode::Plain
-            },
+            mode,
             has_sensitive,
             strength: settings.strength,
             kernel: settings
@@ -227,7 +233,7 @@ impl Problem {
     fn reference_means(&self, solution: &Solution, watch: &Watch) -> Result<Vec<f64>> {
         let groups = vec![0; self.training.rows.len()];
         let scores: Mat<f64> =
-            KernelMatrix::between(&self.kernel, &self.reference.points, &self.training.points)
+            KernelMatrix::between(&self.kernel, &self.reference.points, &self.training.points)?
                 .grouped_sums(&solution.coefficients, &groups, 1, watch)?;
         Ok(self
             .reference

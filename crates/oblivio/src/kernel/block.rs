@@ -55,13 +55,16 @@ impl Side {
         }
     }
 
-    /// The mean of the points, the centre that suits them.
+    /// The median of each feature: the centre that suits most of the points, whatever a few of them are.
     pub fn centre(points: &Points) -> Vec<f64> {
         (0..points.dim())
             .map(|k| {
-                let sum: f64 = (0..points.len()).map(|i| points.row(i)[k]).sum();
-                let mean = sum / points.len().max(1) as f64;
-                if mean.is_finite() { mean } else { 0.0 }
+                let mut values: Vec<f64> = (0..points.len()).map(|i| points.row(i)[k]).collect();
+                if values.is_empty() {
+                    return 0.0;
+                }
+                let middle = values.len() / 2;
+                *values.select_nth_unstable_by(middle, f64::total_cmp).1
             })
             .collect()
     }
@@ -157,7 +160,8 @@ pub(super) fn fill(
         }
         Kernel::Matern { smoothness, gamma } => {
             product(&left.centred, &right.centred, -2.0, tile);
-            vectorize(Matern(tile, (*smoothness, *gamma), squared, span));
+            let dim = left.centred.ncols();
+            vectorize(Matern(tile, (*smoothness, *gamma, dim), squared, span));
         }
         Kernel::Laplacian { gamma } => {
             vectorize(Laplacian(tile, *gamma, (&left.raw, &right.raw), span));
@@ -231,8 +235,14 @@ impl Vectorized for Gaussian<'_, '_> {
             let y = gamma * y;
             for (v, x) in tile.column(j).iter_mut().zip(left) {
                 let exponent = multiply_add::<FUSED>(-gamma, *x, *v - y);
-                // Rounding can leave a tiny positive exponent between equal points.
-                *v = exp::<FUSED>(if exponent > 0.0 { 0.0 } else { exponent });
+                // Rounding can leave a tiny positive exponent between equal points; norms that overflow are far apart.
+                let exponent = if exponent > 0.0 { 0.0 } else { exponent };
+                let exponent = if exponent <= 0.0 {
+                    exponent
+                } else {
+                    f64::NEG_INFINITY
+                };
+                *v = exp::<FUSED>(exponent);
             }
         }
     }
@@ -241,7 +251,7 @@ impl Vectorized for Gaussian<'_, '_> {
 /// The profile of u = √(2ν) γ √(v + ‖x‖² + ‖x'‖²) where v = −2⟨x, x'⟩
 struct Matern<'a, 't>(
     &'a mut Tile<'t>,
-    (Smoothness, f64),
+    (Smoothness, f64, usize),
     (&'a [f64], &'a [f64]),
     &'a Span,
 );
@@ -250,8 +260,9 @@ impl Vectorized for Matern<'_, '_> {
     type Output = ();
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        let Self(tile, (smoothness, gamma), (left, right), span) = self;
+        let Self(tile, (smoothness, gamma, dim), (left, right), span) = self;
         let factor = smoothness.factor() * gamma;
+        let slack = (dim as f64 + 4.0) * f64::EPSILON;
         let (linear, quadratic) = match smoothness {
             Smoothness::Half => (0.0, 0.0),
             Smoothness::ThreeHalves => (1.0, 0.0),
@@ -261,9 +272,15 @@ impl Vectorized for Matern<'_, '_> {
         for (j, y) in right[span.columns.clone()].iter().enumerate() {
             for (v, x) in tile.column(j).iter_mut().zip(left) {
                 let squared = *v + x + y;
-                let u = factor * (if squared < 0.0 { 0.0 } else { squared }).sqrt();
-                // An infinite u would meet exp(−u) = 0 as infinity times zero.
-                let u = if u > 1e150 { 1e150 } else { u };
+                // A square below its own rounding error is zero; its root would not be small.
+                let squared = if squared < slack * (x + y) {
+                    0.0
+                } else {
+                    squared
+                };
+                let u = factor * squared.sqrt();
+                // An infinite u would meet exp(−u) = 0 as infinity times zero; norms that overflow are far apart.
+                let u = if u < 1e150 { u } else { 1e150 };
                 *v = (1.0 + u * (linear + quadratic * u)) * exp::<FUSED>(-u);
             }
         }

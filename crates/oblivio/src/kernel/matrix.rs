@@ -130,14 +130,34 @@ pub struct KernelMatrix<'k> {
 }
 
 impl<'k> KernelMatrix<'k> {
-    /// Between two sets of points.
-    pub fn between(kernel: &'k Kernel, left: &Points, right: &Points) -> Self {
+    /// Between two sets of points with the same features.
+    pub fn between(kernel: &'k Kernel, left: &Points, right: &Points) -> Result<Self> {
+        if left.dim() != right.dim() {
+            return Err(Error::Width {
+                found: left.dim(),
+                needed: right.dim(),
+            });
+        }
         let centre = Side::centre(right);
-        Self {
+        Ok(Self {
             kernel,
             left: Side::new(kernel, left, &centre),
             right: Some(Side::new(kernel, right, &centre)),
             shape: (left.len(), right.len()),
+        })
+    }
+
+    /// The transposed matrix.
+    #[must_use]
+    pub fn transposed(self) -> Self {
+        match self.right {
+            None => self,
+            Some(right) => Self {
+                kernel: self.kernel,
+                left: right,
+                right: Some(self.left),
+                shape: (self.shape.1, self.shape.0),
+            },
         }
     }
 

@@ -347,6 +347,9 @@ fn median_distance(
     distance: fn(&[f64], &[f64]) -> f64,
 ) -> f64 {
     const PAIRS: usize = 1000;
+    if points.is_empty() {
+        return 1.0;
+    }
     let mut generator = random::generator(seed, random::Stream::Bandwidth);
     let cumulative: Vec<f64> = weights
         .iter()

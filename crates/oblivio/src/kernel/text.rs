@@ -190,10 +190,10 @@ impl<'t> Parser<'t> {
                 let parameter = self.word();
                 if !known.contains(&parameter) {
                     self.at = start;
-                    return Err(self.error(if known.len() > 1 {
-                        "a parameter: degree, gamma or coef0"
-                    } else {
-                        "the parameter gamma"
+                    return Err(self.error(match known.len() {
+                        0 => "no parameter: this kernel has none",
+                        1 => "the parameter gamma",
+                        _ => "a parameter: degree, gamma or coef0",
                     }));
                 }
                 self.need("=", "`=`")?;

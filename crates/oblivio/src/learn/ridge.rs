@@ -106,14 +106,16 @@ impl Ridge {
             }
         }
         let (coefficients, intercept) = combine(&mut solved);
-        let left_out = (0..targets.len())
+        let left_out: Vec<f64> = (0..targets.len())
             .map(|i| {
                 let (weight, share) = (weights[i], weights[i].min(1.0));
                 let noise = self.penalty / weight;
-                let leverage = share / weight * (1.0 - noise * inverse[i]);
-                targets[i] - noise * coefficients[i] / (1.0 - leverage)
+                // One minus the leverage, without the cancellation.
+                let rest = (weight - share) / weight + share / weight * noise * inverse[i];
+                targets[i] - noise * coefficients[i] / rest
             })
             .collect();
+        finite(&left_out, "a leave-one-out score")?;
         Ok(Solution {
             left_out: Some(left_out),
             ..self.solution(coefficients, intercept, convergence, targets, weights)?
@@ -140,11 +142,7 @@ impl Ridge {
         targets: &[f64],
         weights: &[f64],
     ) -> Result<Solution> {
-        if coefficients.iter().any(|c| !c.is_finite()) {
-            return Err(Error::Overflow {
-                what: "a coefficient",
-            });
-        }
+        finite(&coefficients, "a coefficient")?;
         let fitted = (0..targets.len())
             .map(|i| targets[i] - self.penalty / weights[i] * coefficients[i])
             .collect();
@@ -155,6 +153,14 @@ impl Ridge {
             left_out: None,
             convergence,
         })
+    }
+}
+
+fn finite(values: &[f64], what: &'static str) -> Result<()> {
+    if values.iter().all(|v| v.is_finite()) {
+        Ok(())
+    } else {
+        Err(Error::Overflow { what })
     }
 }
 

@@ -272,7 +272,8 @@ fn quantile_edges(sorted: &[(f64, f64)], cells: usize) -> Vec<f64> {
     for &(value, weight) in sorted {
         if value > previous {
             let reached = k;
-            while k < cells && below >= total * k as f64 / cells as f64 {
+            // Sums of weights carry rounding errors; a share that is reached but for them counts as reached.
+            while k < cells && below >= total * k as f64 / cells as f64 * (1.0 - 1e-12) {
                 k += 1;
             }
             if k > reached {

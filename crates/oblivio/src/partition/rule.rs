@@ -189,6 +189,17 @@ impl Policies {
     }
 }
 
+impl Policies {
+    /// For cells that only a report uses: nothing is refused that can be placed.
+    pub(crate) fn for_report(self) -> Self {
+        Self {
+            category: UnseenCategory::Population,
+            range: OutOfRange::Clamp,
+            ..self
+        }
+    }
+}
+
 impl CellCount {
     /// The number of bins for n reference rows and d continuous columns.
     pub fn resolve(self, rows: usize, continuous: usize) -> usize {
@@ -208,6 +219,22 @@ impl CellCount {
 }
 
 impl PartitionRule {
+    /// The rule with the kind of every column settled by these rows, so that a part of them is read like the whole.
+    #[must_use]
+    pub fn settled(&self, table: &Sensitive) -> Self {
+        let mut rule = self.clone();
+        for column in table.columns() {
+            let names = match self.kind(column) {
+                Kind::Categorical => &mut rule.categorical,
+                Kind::Continuous => &mut rule.continuous,
+            };
+            if !names.contains(&column.name) {
+                names.push(column.name.clone());
+            }
+        }
+        rule
+    }
+
     /// How a column is to be read.
     pub(super) fn kind(&self, column: &Column) -> Kind {
         if self.categorical.contains(&column.name) {
