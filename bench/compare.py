@@ -60,9 +60,7 @@ def literal_oblivious_matrix(x, cells, n):
     for i in range(n):
         for j in range(n):
             a, b = cells[i], cells[j]
-            matrix[i, j] = (
-                k(x[i], x[j]) - xi[i, b] - xi[j, a] + o[a, b] + rho[i] + rho[j] - tau[a] - tau[b] + overall
-            )
+            matrix[i, j] = k(x[i], x[j]) - xi[i, b] - xi[j, a] + o[a, b] + rho[i] + rho[j] - tau[a] - tau[b] + overall
     return matrix
 
 

@@ -1,0 +1,75 @@
+"""Kernel methods whose predictions have the influence of sensitive features taken out, in closed form.
+
+Examples
+--------
+>>> import oblivio as ob
+>>> table = ob.datasets.admissions(500, random_state=1)
+>>> model = ob.ObliviousRidge(standardize=True)
+>>> model = model.fit(table.features, table.targets["success"], sensitive_features=table.sensitive[["sex"]])
+>>> model.predict(table.features, sensitive_features=table.sensitive[["sex"]]).shape
+(500,)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oblivio import datasets as datasets
+    from oblivio._files import load as load
+    from oblivio._input import OblivioWarning as OblivioWarning
+    from oblivio._kernel import ObliviousKernel as ObliviousKernel
+    from oblivio._kernels import Kernel as Kernel
+    from oblivio._oblivio import EmptyCellError as EmptyCellError
+    from oblivio._oblivio import InvalidInputError as InvalidInputError
+    from oblivio._oblivio import NumericalError as NumericalError
+    from oblivio._oblivio import UnknownCategoryError as UnknownCategoryError
+    from oblivio._oblivio import __version__ as __version__
+    from oblivio._offset import Offset as Offset
+    from oblivio._ridge import ObliviousRidge as ObliviousRidge
+    from oblivio._transformer import ObliviousTransformer as ObliviousTransformer
+
+# Loaded on first use, so that the command line does not wait for scikit-learn.
+_HOME = {
+    "EmptyCellError": "_oblivio",
+    "InvalidInputError": "_oblivio",
+    "Kernel": "_kernels",
+    "NumericalError": "_oblivio",
+    "Offset": "_offset",
+    "OblivioWarning": "_input",
+    "ObliviousKernel": "_kernel",
+    "ObliviousRidge": "_ridge",
+    "ObliviousTransformer": "_transformer",
+    "UnknownCategoryError": "_oblivio",
+    "__version__": "_oblivio",
+    "load": "_files",
+}
+
+__all__ = [
+    "EmptyCellError",
+    "InvalidInputError",
+    "Kernel",
+    "NumericalError",
+    "OblivioWarning",
+    "ObliviousKernel",
+    "ObliviousRidge",
+    "ObliviousTransformer",
+    "Offset",
+    "UnknownCategoryError",
+    "__version__",
+    "datasets",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "datasets":
+        return importlib.import_module("oblivio.datasets")
+    if name in _HOME:
+        return getattr(importlib.import_module(f"oblivio.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'oblivio' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,215 @@
+"""What every estimator shares: where S comes from, and the settings the engine takes."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from oblivio._input import Features, NamedColumn, sensitive_columns
+from oblivio._kernels import Kernel, spelled
+from oblivio._oblivio import InvalidInputError
+
+
+class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
+    """Reads X and S in both ways (columns of X, or apart) and speaks to the engine."""
+
+    # Requested wherever metadata routing is on, so that no set_*_request is needed.
+    __metadata_request__fit: ClassVar = {"sensitive_features": True, "sample_weight": True, "reference_rows": True}
+    __metadata_request__predict: ClassVar = {"sensitive_features": True}
+    __metadata_request__transform: ClassVar = {"sensitive_features": True}
+    __metadata_request__fit_transform: ClassVar = {"sensitive_features": True, "sample_weight": True}
+    __metadata_request__score: ClassVar = {"sensitive_features": True, "sample_weight": True}
+
+    def _read_fit(self, X: Any, sensitive_features: Any) -> tuple[Features, list[NamedColumn]]:
+        """X without its sensitive columns, and these or the ones given apart."""
+        everything = Features.read(self, X, reset=True)
+        positions = everything.positions(self.sensitive_feature_ids, "sensitive_feature_ids")
+        features, sensitive = everything.split(positions)
+        if sensitive_features is not None:
+            if sensitive:
+                raise InvalidInputError(
+                    "the sensitive features are given twice: as columns of X (sensitive_feature_ids) and apart "
+                    "(sensitive_features); give them once"
+                )
+            sensitive = sensitive_columns(sensitive_features)
+            _check_rows(sensitive, features.rows)
+        self.sensitive_feature_names_ = [name for name, _ in sensitive]
+        return features, sensitive
+
+    def _read_new(
+        self, X: Any, sensitive_features: Any, verb: str, *, needed: bool
+    ) -> tuple[Features, list[NamedColumn] | None]:
+        """The same for new rows; S may be absent only if the model does not need it."""
+        check_is_fitted(self)
+        if hasattr(self, "_file_columns"):
+            features, sensitive = self._read_by_name(X)
+        else:
+            everything = Features.read(self, X, reset=False)
+            positions = everything.positions(self.sensitive_feature_ids, "sensitive_feature_ids")
+            features, sensitive = everything.split(positions)
+        if sensitive:
+            return features, sensitive
+        names = self.sensitive_feature_names_
+        if sensitive_features is not None and names:
+            given = sensitive_columns(sensitive_features, names)
+            _check_rows(given, features.rows)
+            return features, given
+        if needed:
+            raise InvalidInputError(
+                f"{type(self).__name__} was fitted with sensitive features ({', '.join(names)}) and needs them to "
+                f"{verb}, to take their influence out. Either keep them as columns of X and name them in "
+                f"sensitive_feature_ids, or pass sensitive_features= to {verb}, or, inside a Pipeline or a search, "
+                "switch metadata routing on with sklearn.set_config(enable_metadata_routing=True) and pass "
+                "sensitive_features= there."
+            )
+        return features, None
+
+    def _read_by_name(self, X: Any) -> tuple[Features, list[NamedColumn]]:
+        """X for a model read from a file, which knows its columns by name and not where S comes from."""
+        everything = Features.read(_Reader(), X, reset=True)
+        names = self.sensitive_feature_names_
+        if everything.is_unnamed and len(everything.names) == len(self._file_columns):
+            everything.names = list(self._file_columns)
+        features = everything.take(everything.positions(self._file_columns, "the model"))
+        if names and all(name in everything.names for name in names):
+            return features, everything.split(everything.positions(names, "the model"))[1]
+        return features, []
+
+    def _weights(self, sample_weight: Any, rows: int) -> Any:
+        if sample_weight is None:
+            return None
+        weights = _check_sample_weight(sample_weight, np.empty((rows, 1)), dtype=np.float64, ensure_non_negative=True)
+        if not weights.any():
+            raise InvalidInputError("all sample weights are zero; give a positive one to some row")
+        return np.ascontiguousarray(weights)
+
+    def _seed(self) -> int:
+        """None means the seed 0: fits are repeatable unless a generator is passed."""
+        if self.random_state is None:
+            return 0
+        if isinstance(self.random_state, numbers.Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _kernel_expression(self) -> str:
+        if isinstance(self.kernel, Kernel):
+            return self.kernel.expression
+        if not isinstance(self.kernel, str):
+            raise InvalidInputError(f"kernel must be a name, an expression or a Kernel, got {self.kernel!r}")
+        return spelled(self.kernel, {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0})
+
+    def _settings(self, features: Features, sensitive: list[NamedColumn], reference_rows: Any = None) -> dict[str, Any]:
+        """The settings as the engine takes them, spelled as on the command line."""
+        names = [name for name, _ in sensitive]
+        categorical = [] if _is_auto(self.categorical_sensitive) else _named(self.categorical_sensitive, names)
+        continuous = [] if _is_auto(self.categorical_sensitive) else [n for n in names if n not in categorical]
+        text = [n for n, values in sensitive if isinstance(values, tuple) and n in continuous]
+        if text:
+            raise InvalidInputError(
+                f"sensitive feature {text[0]!r} is text, so it cannot be continuous; add it to categorical_sensitive"
+            )
+        chosen = getattr(self, "categorical_features", "auto")
+        numbers_as_categories = (
+            [] if _is_auto(chosen) else [features.names[k] for k in features.positions(chosen, "categorical_features")]
+        )
+        return {
+            "strength": float(self.strength),
+            "cells": str(self.cells),
+            "binning": self.binning,
+            "bounds": _bounds(self.sensitive_bounds, names),
+            "categorical": categorical,
+            "continuous": continuous,
+            "handle_unknown": self.handle_unknown,
+            "reference": getattr(self, "reference", "all"),
+            "reference_rows": _rows(reference_rows, features.rows),
+            "standardize": bool(getattr(self, "standardize", False)),
+            "categorical_features": numbers_as_categories,
+            "seed": self._seed(),
+        }
+
+    def _progress(self) -> Callable[[str, int, int], None] | None:
+        return _bar() if getattr(self, "verbose", False) else None
+
+
+class _Reader(BaseEstimator):  # type: ignore[misc]
+    """A stranger to read X with, where no fit says what it must look like."""
+
+
+def _check_rows(columns: list[NamedColumn], rows: int) -> None:
+    for name, values in columns:
+        found = len(values[1]) if isinstance(values, tuple) else len(values)
+        if found != rows:
+            raise InvalidInputError(
+                f"X and the sensitive features must have same number of rows: X has {rows}, {name!r} has {found}"
+            )
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _named(ids: Any, names: list[str]) -> list[str]:
+    """Names or positions of sensitive columns, as names."""
+    ids = [ids] if isinstance(ids, (str, int, np.integer)) else ids
+    found = []
+    for key in ids:
+        name = key if isinstance(key, str) else (names[key] if -len(names) <= key < len(names) else None)
+        if name not in names:
+            raise InvalidInputError(
+                f"categorical_sensitive names {key!r}, which is not a sensitive feature ({', '.join(names) or 'none'})"
+            )
+        found.append(str(name))
+    return found
+
+
+def _bounds(bounds: Any, names: list[str]) -> list[tuple[str, float, float]]:
+    """A pair for all continuous columns, or a dictionary of pairs."""
+    if bounds is None:
+        return []
+    pairs = bounds.items() if isinstance(bounds, dict) else [("", bounds)]
+    found = []
+    for key, pair in pairs:
+        try:
+            low, high = pair
+            found.append((str(names[key]) if isinstance(key, int) else str(key), float(low), float(high)))
+        except (TypeError, ValueError, IndexError):
+            raise InvalidInputError(
+                f"sensitive_bounds must be a pair (low, high) or a dictionary of such pairs by column, got {bounds!r}"
+            ) from None
+    return found
+
+
+def _rows(reference_rows: Any, rows: int) -> list[int] | None:
+    """Reference rows as numbers, from a mask or from numbers."""
+    if reference_rows is None:
+        return None
+    array = np.asarray(reference_rows)
+    if array.dtype == bool:
+        if len(array) != rows:
+            raise InvalidInputError(f"reference_rows is a mask of {len(array)} rows but X has {rows}")
+        array = np.flatnonzero(array)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or (array < 0).any():
+        raise InvalidInputError("reference_rows must be a mask over the rows, or row numbers counted from 0")
+    return [int(row) for row in array]
+
+
+def _bar() -> Callable[[str, int, int], None] | None:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    bar = tqdm(total=1, leave=False)
+
+    def show(stage: str, done: int, total: int) -> None:
+        bar.set_description(stage)
+        bar.total = max(total, 1)
+        bar.n = done
+        bar.refresh()
+
+    return show

@@ -1,0 +1,87 @@
+"""Model files: the same bytes for saving, pickling and the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from oblivio import _oblivio
+
+
+class Saved:
+    """Mixin: ``save`` writes the model file that :func:`load` and the command line read."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model file, whole or not at all.
+
+        On the exact path it holds the rows of the fit: keep it as safe as the data.
+        """
+        check_is_fitted(self)
+        target = Path(path)
+        data = self.model_.to_bytes()  # type: ignore[attr-defined]
+        descriptor, temporary = tempfile.mkstemp(prefix=".oblivio-", dir=target.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            umask = os.umask(0)
+            os.umask(umask)
+            os.chmod(temporary, 0o666 & ~umask)
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model file written by ``save`` or by the command line.
+
+    Nothing in the file is run. The estimator that comes back finds its columns by name in a frame (the sensitive ones
+    too, if they are there); an array must have the feature columns in the order of the fit.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    estimator : ObliviousRidge, ObliviousTransformer or ObliviousKernel
+        Fitted, with the settings that the file records.
+    """
+    from oblivio._kernel import ObliviousKernel
+    from oblivio._ridge import ObliviousRidge
+    from oblivio._transformer import ObliviousTransformer
+
+    data = Path(path).read_bytes()
+    kind = _oblivio.kind_of(data)
+    estimator: Any
+    if kind == "ridge":
+        model = _oblivio.RidgeModel.from_bytes(data)
+        card = json.loads(model.card())
+        estimator = ObliviousRidge(
+            kernel=model.kernel,
+            alpha=card["penalty"],
+            mode=card["mode"],
+            strength=model.strength if card["mode"] != "plain" else 1.0,
+            fit_intercept=model.intercept != 0.0,
+            reference="half" if card["reference"] == "half" else "all",
+            random_state=card["seed"],
+        )
+        estimator.model_ = model
+    elif kind == "features":
+        features = _oblivio.FeatureModel.from_bytes(data)
+        estimator = ObliviousTransformer(n_components=features.components)
+        estimator.model_ = features
+    else:
+        kernel = _oblivio.KernelModel.from_bytes(data)
+        estimator = ObliviousKernel(kernel=kernel.kernel)
+        estimator.model_ = kernel
+    estimator._file_columns = [name for name, _ in estimator.model_.feature_columns]
+    estimator.sensitive_feature_names_ = [name for name, _ in estimator.model_.sensitive_columns]
+    estimator.n_features_in_ = len(estimator._file_columns)
+    return estimator

@@ -1,0 +1,215 @@
+"""What users bring (arrays, Series, frames, lists), as the engine takes it: named columns and matrices."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from sklearn.utils.validation import _check_feature_names, _check_n_features, _num_samples, validate_data
+
+from oblivio._oblivio import InvalidInputError
+
+# A column's values: numbers, or levels and codes.
+Values = Any
+NamedColumn = tuple[str, Values]
+
+_MISSING = np.iinfo(np.uint32).max
+
+
+class OblivioWarning(UserWarning):
+    """Something oblivio accepted that the user should know of."""
+
+
+def warn(remarks: Sequence[str], uses: dict[str, int] | None = None) -> None:
+    """Pass the engine's remarks, and how often policies were used, on to the user."""
+    sentences = {
+        "empty_cell": "rows have a cell without reference rows",
+        "unseen_category": "rows have a sensitive category without reference rows",
+        "out_of_range": "rows have a sensitive value outside the range of the reference",
+        "missing": "rows have a missing sensitive value, taken as a category",
+    }
+    counted = [f"{count} {sentences[case]}" for case, count in (uses or {}).items() if count]
+    for remark in [*remarks, *counted]:
+        warnings.warn(remark, OblivioWarning, stacklevel=3)
+
+
+def frame_of(data: Any) -> nw.DataFrame[Any] | None:
+    """The data as a frame, if they are one."""
+    frame = nw.from_native(data, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise InvalidInputError("a lazy frame has no rows yet; call its collect() first")
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def series_values(series: Any) -> Values:
+    """The values of one column of a frame: numbers, or levels and codes by dtype."""
+    dtype, name = series.dtype, series.name
+    missing = series.is_null().to_numpy().astype(bool)
+    if dtype.is_numeric():
+        values = np.full(len(series), np.nan)
+        values[~missing] = series.filter(~series.is_null()).cast(nw.Float64).to_numpy()
+        return values
+    if dtype == nw.Boolean:
+        flags = series.fill_null(False).to_numpy().astype(bool)
+        return ["false", "true"], np.where(missing, _MISSING, flags).astype(np.uint32)
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
+        return coded(series.cast(nw.String).to_numpy(), missing)
+    if dtype == nw.Object:
+        return object_values(series.to_numpy(), name)
+    raise InvalidInputError(f"column {name!r} has the type {dtype}; convert it to numbers or text, or leave it out")
+
+
+def object_values(values: np.ndarray[Any, Any], name: str) -> Values:
+    """Numbers or text among Python objects; anything else is refused by name."""
+    missing = np.array([v is None or (isinstance(v, float) and np.isnan(v)) for v in values], dtype=bool)
+    kinds = {type(v) for v in values[~missing]}
+    if all(issubclass(kind, (bool, np.bool_)) for kind in kinds) and kinds:
+        flags = np.array([bool(v) for v in values])
+        return ["false", "true"], np.where(missing, _MISSING, flags).astype(np.uint32)
+    if all(issubclass(kind, (int, float, np.number)) for kind in kinds):
+        numbers = np.full(len(values), np.nan)
+        numbers[~missing] = values[~missing].astype(np.float64)
+        return numbers
+    if all(issubclass(kind, str) for kind in kinds):
+        return coded(values, missing)
+    found = next(v for v in values[~missing] if not isinstance(v, (int, float, np.number, str)) or len(kinds) > 1)
+    raise InvalidInputError(
+        f"column {name!r} holds objects that are neither all numbers nor all text, such as {found!r}; "
+        "convert the column to one of them, or leave it out"
+    )
+
+
+def coded(texts: np.ndarray[Any, Any], missing: np.ndarray[Any, Any]) -> Values:
+    """Text as levels and codes."""
+    codes = np.full(len(texts), _MISSING, dtype=np.uint32)
+    levels, positions = np.unique(np.asarray(texts[~missing], dtype=str), return_inverse=True)
+    codes[~missing] = positions
+    return [str(level) for level in levels], codes
+
+
+def sensitive_columns(data: Any, names: Sequence[str] | None = None) -> list[NamedColumn]:
+    """The columns of ``sensitive_features=``: an array, list, Series or frame.
+
+    ``names`` are those of the fit. Columns that have names of their own are matched by them, others by position.
+    """
+    frame = frame_of(data)
+    if frame is not None:
+        columns = [(str(series.name), series_values(series)) for series in frame.iter_columns()]
+    else:
+        series = nw.from_native(data, series_only=True, pass_through=True)
+        if isinstance(series, nw.Series):
+            name = series.name if series.name not in (None, "") else "sensitive_feature_0"
+            columns = [(str(name), series_values(series))]
+            if names is not None and len(names) == 1:
+                columns = [(names[0], columns[0][1])]
+        else:
+            columns = _array_columns(data)
+            if names is not None and len(names) == len(columns):
+                columns = [(name, values) for name, (_, values) in zip(names, columns, strict=True)]
+    if names is not None:
+        given = [name for name, _ in columns]
+        absent = [name for name in names if name not in given]
+        if absent or len(given) != len(names):
+            raise InvalidInputError(
+                f"the sensitive features are {', '.join(given) or 'none'} but the fit had {', '.join(names)}; "
+                "give the same columns"
+            )
+    return columns
+
+
+def _array_columns(data: Any) -> list[NamedColumn]:
+    array = np.asarray(data)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2:
+        raise InvalidInputError(f"sensitive_features has {array.ndim} dimensions; one or two are needed")
+    columns: list[NamedColumn] = []
+    for k in range(array.shape[1]):
+        name, values = f"sensitive_feature_{k}", array[:, k]
+        if array.dtype.kind in "iuf":
+            columns.append((name, np.ascontiguousarray(values, dtype=np.float64)))
+        elif array.dtype.kind == "b":
+            columns.append((name, (["false", "true"], values.astype(np.uint32))))
+        elif array.dtype.kind in "US":
+            columns.append((name, coded(values.astype(str), np.zeros(len(values), dtype=bool))))
+        else:
+            columns.append((name, object_values(values.astype(object), name)))
+    return columns
+
+
+class Features:
+    """The columns of X: their names, their number of rows, and how the engine takes them."""
+
+    def __init__(self, names: list[str], rows: int, matrix: Any = None, columns: list[NamedColumn] | None = None):
+        self.names, self.rows, self._matrix, self._columns = names, rows, matrix, columns
+
+    @classmethod
+    def read(cls, estimator: Any, X: Any, *, reset: bool) -> Features:
+        """Check X as scikit-learn does and keep it as a matrix if all of it is numbers."""
+        frame = frame_of(X)
+        if frame is None or all(series.dtype.is_numeric() for series in frame.iter_columns()):
+            matrix = validate_data(estimator, X, reset=reset, dtype=np.float64, order="C")
+            names = [str(name) for name in frame.columns] if frame is not None else None
+            return cls(names or [f"x{k}" for k in range(matrix.shape[1])], matrix.shape[0], matrix=matrix)
+        _check_n_features(estimator, X, reset=reset)
+        _check_feature_names(estimator, X, reset=reset)
+        if not len(frame):
+            raise InvalidInputError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        columns = [(str(series.name), series_values(series)) for series in frame.iter_columns()]
+        return cls([name for name, _ in columns], _num_samples(X), columns=columns)
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether the columns have no names but the ones given here."""
+        return self.names == [f"x{k}" for k in range(len(self.names))]
+
+    def positions(self, ids: Any, parameter: str) -> list[int]:
+        """Columns named by name or position; a single one need not be in a list."""
+        if ids is None:
+            return []
+        if isinstance(ids, (str, int, np.integer)):
+            ids = [ids]
+        found = []
+        for key in ids:
+            if isinstance(key, str):
+                if key not in self.names:
+                    raise InvalidInputError(
+                        f"{parameter} names {key!r}, which is not a column of X (columns: {', '.join(self.names[:12])})"
+                    )
+                found.append(self.names.index(key))
+            elif -len(self.names) <= key < len(self.names):
+                found.append(int(key) % len(self.names))
+            else:
+                raise InvalidInputError(f"{parameter} names column {key}, but X has {len(self.names)} feature(s)")
+        return found
+
+    def split(self, positions: Sequence[int]) -> tuple[Features, list[NamedColumn]]:
+        """The columns that are not at these positions, and those that are."""
+        if not positions:
+            return self, []
+        rest = [k for k in range(len(self.names)) if k not in positions]
+        if not rest:
+            raise InvalidInputError(
+                f"X has {len(self.names)} feature(s) and all of them are sensitive; at least one other is needed"
+            )
+        if self._matrix is not None:
+            apart = [(self.names[k], np.ascontiguousarray(self._matrix[:, k])) for k in positions]
+        else:
+            assert self._columns is not None
+            apart = [self._columns[k] for k in positions]
+        return self.take(rest), apart
+
+    def take(self, positions: Sequence[int]) -> Features:
+        """The columns at these positions, in this order."""
+        names = [self.names[k] for k in positions]
+        if self._matrix is not None:
+            return Features(names, self.rows, matrix=np.ascontiguousarray(self._matrix[:, list(positions)]))
+        assert self._columns is not None
+        return Features(names, self.rows, columns=[self._columns[k] for k in positions])
+
+    def table(self) -> Any:
+        """As the engine takes it."""
+        return (self._matrix, self.names) if self._matrix is not None else self._columns

@@ -1,0 +1,266 @@
+"""Kernel ridge regression on oblivious features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
+
+from oblivio import _oblivio
+from oblivio._base import ObliviousEstimator
+from oblivio._files import Saved
+from oblivio._input import OblivioWarning, warn
+
+__all__ = ["OblivioWarning", "ObliviousRidge"]
+
+
+class ObliviousRidge(RegressorMixin, Saved, ObliviousEstimator):  # type: ignore[misc]
+    """Kernel ridge regression whose predictions have the influence of sensitive features taken out.
+
+    On the reference rows (by default: all rows of the fit) the mean prediction is the same in every cell of the
+    sensitive features, at ``strength=1``. That is not independence: the spread of the predictions can still depend on
+    them. Prediction needs the sensitive values, which are read in order to take their own influence out. Without any,
+    this is ordinary kernel ridge regression.
+
+    Parameters
+    ----------
+    kernel : str or Kernel, default="rbf"
+        ``"rbf"``, ``"laplacian"``, ``"poly"``, ``"linear"``, ``"matern12"``, ``"matern32"``, ``"matern52"``, an
+        expression such as ``"rbf(gamma=2) + linear"``, or a :class:`Kernel`.
+    gamma : float, "scale" or "median", default="scale"
+        As in the kernel's formula. ``"scale"`` is 1/(d·Var X), ``"median"`` one over the median (squared) distance.
+    degree, coef0 : int and float, default=3 and 1.0
+        Of the polynomial kernel.
+    alpha : float, default=1.0
+        The penalty: larger is smoother.
+    fit_intercept : bool, default=False
+        Learn a constant, without a penalty.
+    mode : {"oblivious", "m-oblivious", "plain"}, default="oblivious"
+        Learn on oblivious features; or learn on plain ones and take the offsets off (for chains S → X → Y); or take
+        nothing off.
+    strength : float, default=1.0
+        How much is taken out, from 0 to 1.
+    cells : int, "auto" or "paper", default="auto"
+        Cells of each continuous sensitive feature.
+    binning : {"quantile", "uniform", "dyadic"}, default="quantile"
+        Where those cells begin and end.
+    reference : {"all", "half"}, default="all"
+        Rows that estimate the conditional means. With ``"half"`` the other half trains, as in the paper.
+    handle_unknown : {"error", "population", "zero"}, default="error"
+        For sensitive categories that no reference row has.
+    sensitive_bounds : pair or dict, default=None
+        Bounds of continuous sensitive features, for uniform and dyadic cells.
+    sensitive_feature_ids : names or positions, default=None
+        Columns of X that are sensitive. They are not features.
+    categorical_features : "auto" or names or positions, default="auto"
+        Columns of X to read as categories. By default text, booleans and categorical dtypes.
+    categorical_sensitive : "auto" or names or positions, default="auto"
+        Sensitive features to read as categories; all others are then continuous. By default text, booleans, and whole
+        numbers with at most 20 distinct values.
+    standardize : bool, default=False
+        Scale number columns of X to mean 0 and standard deviation 1.
+    solver : {"auto", "cholesky", "mixed"}, default="auto"
+        How the linear system is solved.
+    random_state : int, RandomState or None, default=None
+        Seed of everything random. None is the seed 0.
+    verbose : bool, default=False
+        Show a progress bar, if tqdm is installed.
+
+    Attributes
+    ----------
+    model_ : RidgeModel
+        The engine's fitted model.
+    dual_coef_ : ndarray
+        The coefficients of the kernel expansion.
+    intercept_ : float
+        The constant.
+    offsets_ : ndarray
+        The offset of each cell.
+    cells_ : list of (str, int)
+        The cells in words, and their number of reference rows.
+    sensitive_feature_names_ : list of str
+        The sensitive features.
+    sensitive_kinds_ : dict
+        How each of them is read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oblivio as ob
+    >>> x = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
+    >>> group = ["a", "a", "a", "b", "b", "b"]
+    >>> model = ob.ObliviousRidge(kernel="linear", alpha=1e-6).fit(x, x[:, 0], sensitive_features=group)
+    >>> model.predict(x, sensitive_features=group).round(3)
+    array([5., 6., 7., 5., 6., 7.])
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        alpha: float = 1.0,
+        fit_intercept: bool = False,
+        mode: str = "oblivious",
+        strength: float = 1.0,
+        cells: Any = "auto",
+        binning: str = "quantile",
+        reference: str = "all",
+        handle_unknown: str = "error",
+        sensitive_bounds: Any = None,
+        sensitive_feature_ids: Any = None,
+        categorical_features: Any = "auto",
+        categorical_sensitive: Any = "auto",
+        standardize: bool = False,
+        solver: str = "auto",
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.mode = mode
+        self.strength = strength
+        self.cells = cells
+        self.binning = binning
+        self.reference = reference
+        self.handle_unknown = handle_unknown
+        self.sensitive_bounds = sensitive_bounds
+        self.sensitive_feature_ids = sensitive_feature_ids
+        self.categorical_features = categorical_features
+        self.categorical_sensitive = categorical_sensitive
+        self.standardize = standardize
+        self.solver = solver
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        reference_rows: Any = None,
+    ) -> ObliviousRidge:
+        """Fit.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            The features, and the sensitive ones among them if ``sensitive_feature_ids`` says so.
+        y : array of shape (n_samples,)
+            The target.
+        sensitive_features : array, Series, frame or list, default=None
+            The sensitive features, if they are not columns of X.
+        sample_weight : array of shape (n_samples,), default=None
+            How often each row counts.
+        reference_rows : mask or row numbers, default=None
+            Rows that estimate the conditional means; the others then train. Overrules ``reference``.
+        """
+        self.__dict__.pop("model_", None)
+        self.__dict__.pop("_file_columns", None)
+        features, sensitive = self._read_fit(X, sensitive_features)
+        if features.rows < 2:
+            raise _oblivio.InvalidInputError(f"n_samples={features.rows}: at least 2 rows are needed")
+        target = _target(y, features.rows)
+        settings = self._settings(features, sensitive, reference_rows) | {
+            "kernel": self._kernel_expression(),
+            "alpha": float(self.alpha),
+            "mode": self.mode,
+            "fit_intercept": bool(self.fit_intercept),
+            "solver": self.solver,
+        }
+        model, remarks, uses = _oblivio.RidgeModel.fit(
+            features.table(),
+            sensitive,
+            target,
+            self._weights(sample_weight, features.rows),
+            settings,
+            self._progress(),
+        )
+        self.model_ = model
+        warn(remarks, uses)
+        return self
+
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
+        """Predict: h(x) − t·b(s).
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            As in the fit.
+        sensitive_features : array, Series, frame or list, default=None
+            As in the fit.
+        """
+        features, sensitive = self._read_new(
+            X, sensitive_features, "predict", needed=self._fitted_model().needs_sensitive
+        )
+        scores, _, uses = self._fitted_model().predict(features.table(), sensitive, self._progress())
+        warn([], uses)
+        return scores
+
+    def score(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
+        """R² of the predictions.
+
+        Removing the influence of a feature that the target depends on lowers it. A model that leaks the sensitive
+        features scores better: do not choose ``strength`` or ``cells`` by this number.
+        """
+        predictions = self.predict(X, sensitive_features=sensitive_features)
+        return float(r2_score(y, predictions, sample_weight=sample_weight))
+
+    def _fitted_model(self) -> _oblivio.RidgeModel:
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self, "model_")
+        return self.model_
+
+    @property
+    def dual_coef_(self) -> np.ndarray[Any, Any]:
+        """The coefficients of the kernel expansion."""
+        return self._fitted_model().coefficients
+
+    @property
+    def intercept_(self) -> float:
+        """The constant."""
+        return self._fitted_model().intercept
+
+    @property
+    def offsets_(self) -> np.ndarray[Any, Any]:
+        """The offset of each cell."""
+        return self._fitted_model().offsets
+
+    @property
+    def cells_(self) -> list[tuple[str, int]]:
+        """The cells in words, and their number of reference rows."""
+        return self._fitted_model().cells
+
+    @property
+    def sensitive_kinds_(self) -> dict[str, str]:
+        """How each sensitive feature is read."""
+        return dict(self._fitted_model().sensitive_columns)
+
+
+def _target(y: Any, rows: int) -> tuple[str, np.ndarray[Any, Any]]:
+    """The target's name and its values as numbers."""
+    if y is None:
+        raise _oblivio.InvalidInputError("ObliviousRidge requires y to be passed, but the target y is None")
+    name = str(getattr(y, "name", None) or "y")
+    values = column_or_1d(y, warn=True)
+    if values.dtype.kind not in "biuf":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise _oblivio.InvalidInputError(f"the target must be numbers, got values such as {values[0]!r}") from None
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    assert_all_finite(values, input_name="y")
+    check_consistent_length(np.empty((rows, 0)), values)
+    return name, values
