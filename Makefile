@@ -5,7 +5,9 @@ CARGO ?= cargo
 OBLIVIO_DATA ?= ../shared/data
 export OBLIVIO_DATA
 
-.PHONY: help build demo test check format lint docs bench clean
+VENV := .venv/bin
+
+.PHONY: help build demo test test-rust test-python python check format lint docs bench clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s "$$(printf '\t')"
@@ -16,16 +18,34 @@ build: ## Build the program (release)
 demo: build ## Fit, predict and compare on a simulated table; results in out/demo
 	bash examples/demo.sh target/release/oblivio out/demo
 
-test: ## Run every test
-	$(CARGO) test --workspace
+test: test-rust test-python ## Run every test, Rust and Python
 
-check: format lint docs test ## What CI runs: format, lints, docs, tests
+test-rust: ## Run the tests of the engine and the program
+	$(CARGO) test --workspace --exclude oblivio-py
 
-format: ## Check the formatting
+test-python: python ## Run the tests of the Python package
+	$(VENV)/python -m pytest
+
+python: .venv ## Build the Python package into .venv
+	$(VENV)/maturin develop --quiet
+
+.venv: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(VENV)/python -m pip install --quiet --upgrade pip
+	$(VENV)/python -m pip install --quiet --group test
+	touch .venv
+
+check: format lint docs test ## What CI runs: format, lints, types, docs, tests
+
+format: .venv ## Check the formatting
 	$(CARGO) fmt --all --check
+	$(VENV)/ruff format --check .
 
-lint: ## Lint, warnings are errors
+lint: python ## Lint and check types, warnings are errors
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(VENV)/ruff check .
+	$(VENV)/mypy
+	$(VENV)/python -m mypy.stubtest oblivio._oblivio
 
 docs: ## Build the engine's documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps

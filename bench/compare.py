@@ -1,7 +1,7 @@
 """The comparisons with peers: one command, ratios in one run, the same threads and data on both sides.
 
-Every figure is the least of several runs. The peer is scikit-learn, and for the paper's own experiment the algorithm of its
-appendix written out in loops, as published. Run through `make bench`.
+Every figure is the least of several runs. The peer is scikit-learn, and for the paper's own experiment the algorithm of
+its appendix written out in loops, as published. Run through `make bench`.
 """
 
 import argparse

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from oblivio._input import Features, NamedColumn, sensitive_columns
+from oblivio._input import Features, NamedColumn, keys, sensitive_columns
 from oblivio._kernels import Kernel, spelled
 from oblivio._oblivio import InvalidInputError
 
@@ -20,8 +20,9 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
     """Reads X and S in both ways (columns of X, or apart) and speaks to the engine."""
 
     # Requested wherever metadata routing is on, so that no set_*_request is needed.
-    __metadata_request__fit: ClassVar = {"sensitive_features": True, "sample_weight": True, "reference_rows": True}
+    __metadata_request__fit: ClassVar = {"sensitive_features": True, "sample_weight": True}
     __metadata_request__predict: ClassVar = {"sensitive_features": True}
+    __metadata_request__decision_function: ClassVar = {"sensitive_features": True}
     __metadata_request__transform: ClassVar = {"sensitive_features": True}
     __metadata_request__fit_transform: ClassVar = {"sensitive_features": True, "sample_weight": True}
     __metadata_request__score: ClassVar = {"sensitive_features": True, "sample_weight": True}
@@ -31,16 +32,30 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         everything = Features.read(self, X, reset=True)
         positions = everything.positions(self.sensitive_feature_ids, "sensitive_feature_ids")
         features, sensitive = everything.split(positions)
+        if features.rows < 2:
+            raise InvalidInputError(f"n_samples={features.rows}: at least 2 rows are needed")
         if sensitive_features is not None:
             if sensitive:
-                raise InvalidInputError(
-                    "the sensitive features are given twice: as columns of X (sensitive_feature_ids) and apart "
-                    "(sensitive_features); give them once"
-                )
+                raise _given_twice()
             sensitive = sensitive_columns(sensitive_features)
             _check_rows(sensitive, features.rows)
         self.sensitive_feature_names_ = [name for name, _ in sensitive]
+        features.categorical = self._categorical(everything, positions)
         return features, sensitive
+
+    def _categorical(self, everything: Features, sensitive: list[int]) -> list[str]:
+        """The columns that categorical_features names; positions are those in X, sensitive columns counted."""
+        chosen = getattr(self, "categorical_features", "auto")
+        if _is_auto(chosen):
+            return []
+        found = everything.positions(chosen, "categorical_features")
+        for position in found:
+            if position in sensitive:
+                raise InvalidInputError(
+                    f"categorical_features names {everything.names[position]!r}, which is sensitive; "
+                    "name it in categorical_sensitive"
+                )
+        return [everything.names[position] for position in found]
 
     def _read_new(
         self, X: Any, sensitive_features: Any, verb: str, *, needed: bool
@@ -53,7 +68,9 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
             everything = Features.read(self, X, reset=False)
             positions = everything.positions(self.sensitive_feature_ids, "sensitive_feature_ids")
             features, sensitive = everything.split(positions)
-        if sensitive:
+            if sensitive and sensitive_features is not None:
+                raise _given_twice()
+        if sensitive and sensitive_features is None:
             return features, sensitive
         names = self.sensitive_feature_names_
         if sensitive_features is not None and names:
@@ -94,6 +111,8 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         if self.random_state is None:
             return 0
         if isinstance(self.random_state, numbers.Integral):
+            if not 0 <= self.random_state < 2**64:
+                raise InvalidInputError(f"random_state must be between 0 and 2**64 - 1, got {self.random_state}")
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
@@ -102,7 +121,8 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
             return self.kernel.expression
         if not isinstance(self.kernel, str):
             raise InvalidInputError(f"kernel must be a name, an expression or a Kernel, got {self.kernel!r}")
-        return spelled(self.kernel, {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0})
+        gamma = self.gamma if isinstance(self.gamma, str) else number("gamma", self.gamma)
+        return spelled(self.kernel, {"gamma": gamma, "degree": self.degree, "coef0": self.coef0})
 
     def _settings(self, features: Features, sensitive: list[NamedColumn], reference_rows: Any = None) -> dict[str, Any]:
         """The settings as the engine takes them, spelled as on the command line."""
@@ -114,12 +134,8 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
             raise InvalidInputError(
                 f"sensitive feature {text[0]!r} is text, so it cannot be continuous; add it to categorical_sensitive"
             )
-        chosen = getattr(self, "categorical_features", "auto")
-        numbers_as_categories = (
-            [] if _is_auto(chosen) else [features.names[k] for k in features.positions(chosen, "categorical_features")]
-        )
         return {
-            "strength": float(self.strength),
+            "strength": number("strength", self.strength),
             "cells": str(self.cells),
             "binning": self.binning,
             "bounds": _bounds(self.sensitive_bounds, names),
@@ -129,7 +145,7 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
             "reference": getattr(self, "reference", "all"),
             "reference_rows": _rows(reference_rows, features.rows),
             "standardize": bool(getattr(self, "standardize", False)),
-            "categorical_features": numbers_as_categories,
+            "categorical_features": features.categorical,
             "seed": self._seed(),
         }
 
@@ -139,6 +155,20 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
 
 class _Reader(BaseEstimator):  # type: ignore[misc]
     """A stranger to read X with, where no fit says what it must look like."""
+
+
+def number(name: str, value: Any) -> float:
+    """A setting as a number; its range is the engine's business."""
+    if not isinstance(value, numbers.Real):
+        raise InvalidInputError(f"{name} must be a number, got {value!r}")
+    return float(value)
+
+
+def _given_twice() -> InvalidInputError:
+    return InvalidInputError(
+        "the sensitive features are given twice: as columns of X (sensitive_feature_ids) and apart "
+        "(sensitive_features); give them once"
+    )
 
 
 def _check_rows(columns: list[NamedColumn], rows: int) -> None:
@@ -156,9 +186,8 @@ def _is_auto(value: Any) -> bool:
 
 def _named(ids: Any, names: list[str]) -> list[str]:
     """Names or positions of sensitive columns, as names."""
-    ids = [ids] if isinstance(ids, (str, int, np.integer)) else ids
     found = []
-    for key in ids:
+    for key in keys(ids, "categorical_sensitive"):
         name = key if isinstance(key, str) else (names[key] if -len(names) <= key < len(names) else None)
         if name not in names:
             raise InvalidInputError(
@@ -190,7 +219,7 @@ def _rows(reference_rows: Any, rows: int) -> list[int] | None:
     if reference_rows is None:
         return None
     array = np.asarray(reference_rows)
-    if array.dtype == bool:
+    if array.dtype == bool and array.ndim == 1:
         if len(array) != rows:
             raise InvalidInputError(f"reference_rows is a mask of {len(array)} rows but X has {rows}")
         array = np.flatnonzero(array)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import numbers
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -30,6 +32,7 @@ def warn(remarks: Sequence[str], uses: dict[str, int] | None = None) -> None:
         "unseen_category": "rows have a sensitive category without reference rows",
         "out_of_range": "rows have a sensitive value outside the range of the reference",
         "missing": "rows have a missing sensitive value, taken as a category",
+        "unseen_level": "values are of a feature's category that was not there at the fit, taken as none",
     }
     counted = [f"{count} {sentences[case]}" for case, count in (uses or {}).items() if count]
     for remark in [*remarks, *counted]:
@@ -44,9 +47,24 @@ def frame_of(data: Any) -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def series_values(series: Any) -> Values:
+def keys(ids: Any, parameter: str) -> list[str | int]:
+    """Names and positions of columns; a single one need not be in a list."""
+    if isinstance(ids, (str, numbers.Integral)) or not hasattr(ids, "__iter__"):
+        ids = [ids]
+    found: list[str | int] = []
+    for key in ids:
+        if isinstance(key, str):
+            found.append(key)
+        elif isinstance(key, numbers.Integral) and not isinstance(key, bool):
+            found.append(int(key))
+        else:
+            raise InvalidInputError(f"{parameter} must be names or positions of columns, got {key!r}")
+    return found
+
+
+def series_values(series: Any, name: str) -> Values:
     """The values of one column of a frame: numbers, or levels and codes by dtype."""
-    dtype, name = series.dtype, series.name
+    dtype = series.dtype
     missing = series.is_null().to_numpy().astype(bool)
     if dtype.is_numeric():
         values = np.full(len(series), np.nan)
@@ -97,18 +115,20 @@ def sensitive_columns(data: Any, names: Sequence[str] | None = None) -> list[Nam
     """
     frame = frame_of(data)
     if frame is not None:
-        columns = [(str(series.name), series_values(series)) for series in frame.iter_columns()]
+        columns = [(str(series.name), series_values(series, str(series.name))) for series in frame.iter_columns()]
     else:
         series = nw.from_native(data, series_only=True, pass_through=True)
         if isinstance(series, nw.Series):
-            name = series.name if series.name not in (None, "") else "sensitive_feature_0"
-            columns = [(str(name), series_values(series))]
+            name = str(series.name) if series.name not in (None, "") else "sensitive_feature_0"
+            columns = [(name, series_values(series, name))]
             if names is not None and len(names) == 1:
                 columns = [(names[0], columns[0][1])]
         else:
             columns = _array_columns(data)
             if names is not None and len(names) == len(columns):
                 columns = [(name, values) for name, (_, values) in zip(names, columns, strict=True)]
+    if not columns:
+        raise InvalidInputError("sensitive_features has no columns; leave it out if there are none")
     if names is not None:
         given = [name for name, _ in columns]
         absent = [name for name in names if name not in given]
@@ -122,6 +142,10 @@ def sensitive_columns(data: Any, names: Sequence[str] | None = None) -> list[Nam
 
 def _array_columns(data: Any) -> list[NamedColumn]:
     array = np.asarray(data)
+    if array.ndim == 0:
+        raise InvalidInputError(
+            f"sensitive_features must be an array, a list, a Series or a frame, got {type(data).__name__}"
+        )
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
@@ -140,25 +164,47 @@ def _array_columns(data: Any) -> list[NamedColumn]:
     return columns
 
 
+def _check_finite(matrix: np.ndarray[Any, Any], names: list[str]) -> None:
+    """As scikit-learn would, but with the column and the row."""
+    # A sum is finite only if all its terms are, and needs no memory; an overflow of it costs a second look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(matrix.sum()):
+            return
+    for name, column in zip(names, matrix.T, strict=True):
+        wrong = np.flatnonzero(~np.isfinite(column))
+        if len(wrong):
+            value = "NaN" if np.isnan(column[wrong[0]]) else "infinity"
+            raise InvalidInputError(
+                f"Input X contains {value}: column {name!r}, row {wrong[0]}; every value must be finite: "
+                "remove or replace it"
+            )
+
+
 class Features:
     """The columns of X: their names, their number of rows, and how the engine takes them."""
 
     def __init__(self, names: list[str], rows: int, matrix: Any = None, columns: list[NamedColumn] | None = None):
         self.names, self.rows, self._matrix, self._columns = names, rows, matrix, columns
+        self.categorical: list[str] = []
 
     @classmethod
     def read(cls, estimator: Any, X: Any, *, reset: bool) -> Features:
         """Check X as scikit-learn does and keep it as a matrix if all of it is numbers."""
         frame = frame_of(X)
         if frame is None or all(series.dtype.is_numeric() for series in frame.iter_columns()):
-            matrix = validate_data(estimator, X, reset=reset, dtype=np.float64, order="C")
-            names = [str(name) for name in frame.columns] if frame is not None else None
-            return cls(names or [f"x{k}" for k in range(matrix.shape[1])], matrix.shape[0], matrix=matrix)
+            matrix = validate_data(
+                estimator, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=frame is None
+            )
+            names = [f"x{k}" for k in range(matrix.shape[1])]
+            if frame is not None:
+                names = [str(name) for name in frame.columns]
+                _check_finite(matrix, names)
+            return cls(names, matrix.shape[0], matrix=matrix)
         _check_n_features(estimator, X, reset=reset)
         _check_feature_names(estimator, X, reset=reset)
         if not len(frame):
             raise InvalidInputError("Found array with 0 sample(s) while a minimum of 1 is required.")
-        columns = [(str(series.name), series_values(series)) for series in frame.iter_columns()]
+        columns = [(str(series.name), series_values(series, str(series.name))) for series in frame.iter_columns()]
         return cls([name for name, _ in columns], _num_samples(X), columns=columns)
 
     @property
@@ -170,18 +216,16 @@ class Features:
         """Columns named by name or position; a single one need not be in a list."""
         if ids is None:
             return []
-        if isinstance(ids, (str, int, np.integer)):
-            ids = [ids]
         found = []
-        for key in ids:
+        for key in keys(ids, parameter):
             if isinstance(key, str):
                 if key not in self.names:
-                    raise InvalidInputError(
-                        f"{parameter} names {key!r}, which is not a column of X (columns: {', '.join(self.names[:12])})"
-                    )
+                    nearest = difflib.get_close_matches(key, self.names, n=1)
+                    hint = f"did you mean {nearest[0]!r}?" if nearest else f"columns: {', '.join(self.names[:12])}"
+                    raise InvalidInputError(f"{parameter} names {key!r}, which is not a column of X ({hint})")
                 found.append(self.names.index(key))
             elif -len(self.names) <= key < len(self.names):
-                found.append(int(key) % len(self.names))
+                found.append(key % len(self.names))
             else:
                 raise InvalidInputError(f"{parameter} names column {key}, but X has {len(self.names)} feature(s)")
         return found

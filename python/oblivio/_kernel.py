@@ -102,6 +102,8 @@ categorical_features, categorical_sensitive, standardize, random_state, verbose
         """
         check_is_fitted(self)
         features, sensitive = self._read_new(X, S, "compute the matrix", needed=False)
+        if X2 is None and S2 is not None:
+            raise _oblivio.InvalidInputError("S2 is given without X2; give the rows it belongs to")
         others = None
         if X2 is not None:
             other_features, other_sensitive = self._read_new(X2, S2, "compute the matrix", needed=False)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from oblivio._oblivio import InvalidInputError
+
 _PARAMETERS = {
     "linear": (),
     "poly": ("degree", "gamma", "coef0"),
@@ -34,9 +36,15 @@ class Kernel:
     """
 
     def __init__(self, name: str, **parameters: Any) -> None:
-        self.expression = spelled(name, parameters) if parameters else name
+        known = _PARAMETERS.get(name, ())
+        for key in parameters:
+            if key not in known:
+                raise InvalidInputError(f"the kernel {name!r} has no parameter {key!r} ({', '.join(known) or 'none'})")
+        self.expression = spelled(name, parameters)
 
     def __add__(self, other: Kernel) -> Kernel:
+        if not isinstance(other, Kernel):
+            return NotImplemented
         return Kernel(f"{self.expression} + {other.expression}")
 
     def __mul__(self, other: Kernel | float) -> Kernel:

@@ -79,8 +79,6 @@ random_state
         features, sensitive = self._read_fit(X, sensitive_features)
         if y is None:
             raise _oblivio.InvalidInputError("Offset requires y to be passed, but the target y is None")
-        if features.rows < 2:
-            raise _oblivio.InvalidInputError(f"n_samples={features.rows}: at least 2 rows are needed")
         weights = self._weights(sample_weight, features.rows)
         inner = self._inner(features)
         y = column_or_1d(y, warn=True)
@@ -162,6 +160,8 @@ random_state
         if not isinstance(self.cv, (int, np.integer)):
             splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
             return [(np.intersect1d(train, counted), test) for train, test in splitter.split(X, y)]
+        if self.cv < 2:
+            raise _oblivio.InvalidInputError(f"cv must be at least 2, got {self.cv}")
         rows = X[counted]
         labels = np.unique(y[counted], return_inverse=True)[1] if is_classifier(self.estimator) else np.zeros(len(rows))
         distinct, twin = np.unique(np.column_stack([labels, rows]), axis=0, return_inverse=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -10,7 +10,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from oblivio import _oblivio
-from oblivio._base import ObliviousEstimator
+from oblivio._base import ObliviousEstimator, number
 from oblivio._files import Saved
 from oblivio._input import OblivioWarning, warn
 
@@ -97,6 +97,8 @@ class ObliviousRidge(RegressorMixin, Saved, ObliviousEstimator):  # type: ignore
     array([5., 6., 7., 5., 6., 7.])
     """
 
+    __metadata_request__fit: ClassVar = {"reference_rows": True}
+
     def __init__(
         self,
         *,
@@ -169,12 +171,10 @@ class ObliviousRidge(RegressorMixin, Saved, ObliviousEstimator):  # type: ignore
         self.__dict__.pop("model_", None)
         self.__dict__.pop("_file_columns", None)
         features, sensitive = self._read_fit(X, sensitive_features)
-        if features.rows < 2:
-            raise _oblivio.InvalidInputError(f"n_samples={features.rows}: at least 2 rows are needed")
         target = _target(y, features.rows)
         settings = self._settings(features, sensitive, reference_rows) | {
             "kernel": self._kernel_expression(),
-            "alpha": float(self.alpha),
+            "alpha": number("alpha", self.alpha),
             "mode": self.mode,
             "fit_intercept": bool(self.fit_intercept),
             "solver": self.solver,
@@ -259,7 +259,9 @@ def _target(y: Any, rows: int) -> tuple[str, np.ndarray[Any, Any]]:
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError):
-            raise _oblivio.InvalidInputError(f"the target must be numbers, got values such as {values[0]!r}") from None
+            raise _oblivio.InvalidInputError(
+                f"the target must be numbers, got values such as {str(values[0])!r}"
+            ) from None
     values = np.ascontiguousarray(values, dtype=np.float64)
     assert_all_finite(values, input_name="y")
     check_consistent_length(np.empty((rows, 0)), values)

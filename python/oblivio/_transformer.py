@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import numbers
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -50,6 +51,9 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, standardize,
     >>> z.shape
     (50, 8)
     """
+
+    __metadata_request__fit: ClassVar = {"reference_rows": True}
+    __metadata_request__fit_transform: ClassVar = {"reference_rows": True}
 
     def __init__(
         self,
@@ -104,8 +108,8 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, standardize,
         self.__dict__.pop("_file_columns", None)
         features, sensitive = self._read_fit(X, sensitive_features)
         settings = self._settings(features, sensitive, reference_rows) | {"kernel": self._kernel_expression()}
-        if self.n_components < 1:
-            raise _oblivio.InvalidInputError(f"n_components must be at least 1, got {self.n_components}")
+        if not isinstance(self.n_components, numbers.Integral) or self.n_components < 1:
+            raise _oblivio.InvalidInputError(f"n_components must be a positive whole number, got {self.n_components!r}")
         model, remarks = _oblivio.FeatureModel.fit(
             features.table(),
             sensitive,
@@ -128,10 +132,18 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, standardize,
         return transformed
 
     def fit_transform(
-        self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        reference_rows: Any = None,
     ) -> np.ndarray[Any, Any]:
         """Fit, then transform the same rows."""
-        self.fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+        self.fit(
+            X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, reference_rows=reference_rows
+        )
         return self.transform(X, sensitive_features=sensitive_features)
 
     @property

@@ -138,6 +138,10 @@ pub(crate) fn uses(uses: Uses) -> Vec<String> {
         ),
     ]
     .into_iter()
+    .chain([(
+        uses.unseen_level,
+        "have a feature's category that was not there at the fit, taken as none",
+    )])
     .filter(|(count, _)| *count > 0)
     .map(|(count, what)| format!("{count} rows {what}"))
     .collect()

@@ -111,19 +111,20 @@ impl Table<'_> {
         }
     }
 
-    /// The points, borrowed from Python's memory where the encoding is none and the rows lie one after the other.
-    pub(crate) fn points(&self, encoder: &Encoder) -> Result<Points<'_>> {
+    /// The points and how many values were of unseen categories; borrowed from Python's memory where the encoding is none and the rows lie one after the other.
+    pub(crate) fn points(&self, encoder: &Encoder) -> Result<(Points<'_>, usize)> {
         match self {
             Self::Matrix((matrix, _)) if encoder.is_raw() => {
                 let width = matrix.as_array().ncols();
-                match matrix.as_slice() {
-                    Ok(values) => Points::new(values, width),
+                let points = match matrix.as_slice() {
+                    Ok(values) => Points::new(values, width)?,
                     Err(_) => {
-                        Points::new(matrix.as_array().iter().copied().collect::<Vec<_>>(), width)
+                        Points::new(matrix.as_array().iter().copied().collect::<Vec<_>>(), width)?
                     }
-                }
+                };
+                Ok((points, 0))
             }
-            _ => Ok(encoder.encode(&self.columns(&[]))?.0),
+            _ => encoder.encode(&self.columns(&[])),
         }
     }
 }

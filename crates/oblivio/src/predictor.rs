@@ -47,6 +47,8 @@ pub struct Prediction {
     pub scores: Vec<f64>,
     /// The cell of every row, where sensitive values were given.
     pub assignment: Option<Assignment>,
+    /// How often a policy was needed.
+    pub uses: Uses,
 }
 
 impl Offsets {
@@ -268,17 +270,12 @@ impl Predictor {
                 .collect(),
             _ => before.clone(),
         };
+        let uses = assignment.as_ref().map_or(Uses::default(), |a| a.uses);
         Ok(Prediction {
             before,
             scores,
             assignment,
+            uses,
         })
-    }
-}
-
-impl Prediction {
-    /// How often a policy was needed.
-    pub fn uses(&self) -> Uses {
-        self.assignment.as_ref().map_or(Uses::default(), |a| a.uses)
     }
 }

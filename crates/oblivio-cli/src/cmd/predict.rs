@@ -95,7 +95,7 @@ fn report(model: &Model, prediction: &Prediction) -> Report {
     };
     Report {
         rows: prediction.scores.len(),
-        uses: prediction.uses(),
+        uses: prediction.uses,
         cells,
         ratio,
     }

@@ -43,7 +43,7 @@ impl KernelModel {
                 settings.partition.policies.category,
             )
             .map_err(raise)?;
-        let points = table.points(&encoder).map_err(raise)?;
+        let (points, _) = table.points(&encoder).map_err(raise)?;
         let sensitive = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
         let (model, warnings) = run::borrowed(py, progress, |watch| {
             Engine::fit(
@@ -70,12 +70,15 @@ impl KernelModel {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyDict>)> {
         let prepare = |(table, columns): &Rows<'py>| -> oblivio::Result<_> {
-            let points = table.points(&self.0.encoder)?.into_owned();
+            let (points, unseen_level) = table.points(&self.0.encoder)?;
+            let points = points.into_owned();
             let assignment = match columns {
                 None => None,
                 Some(columns) => {
                     let sensitive = sensitive(columns, points.len())?;
-                    Some(self.0.partition.assign(&sensitive)?)
+                    let mut assignment = self.0.partition.assign(&sensitive)?;
+                    assignment.uses.unseen_level = unseen_level;
+                    Some(assignment)
                 }
             };
             Ok((points, assignment))

@@ -34,6 +34,7 @@ fn uses_dict(py: Python<'_>, uses: Uses) -> PyResult<Bound<'_, PyDict>> {
     counts.set_item("unseen_category", uses.unseen_category)?;
     counts.set_item("out_of_range", uses.out_of_range)?;
     counts.set_item("missing", uses.missing)?;
+    counts.set_item("unseen_level", uses.unseen_level)?;
     Ok(counts)
 }
 

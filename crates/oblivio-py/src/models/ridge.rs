@@ -45,7 +45,7 @@ impl RidgeModel {
             let encoder = table
                 .encoder(&common, weights, ridge.partition.policies.category)
                 .map_err(raise)?;
-            let points = table.points(&encoder).map_err(raise)?;
+            let (points, _) = table.points(&encoder).map_err(raise)?;
             let sensitive = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
             let problem = py
                 .detach(|| {
@@ -74,7 +74,7 @@ impl RidgeModel {
         sensitive_columns: Option<Vec<NamedColumn<'py>>>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Numbers<'py>, Numbers<'py>, Bound<'py, PyDict>)> {
-        let points = table.points(&self.0.encoder).map_err(raise)?;
+        let (points, unseen_level) = table.points(&self.0.encoder).map_err(raise)?;
         let given = sensitive_columns
             .map(|columns| sensitive(&columns, points.len()))
             .transpose()
@@ -82,7 +82,10 @@ impl RidgeModel {
         let prediction = run::borrowed(py, progress, |watch| {
             self.0.predictor.predict(&points, given.as_ref(), watch)
         })?;
-        let uses: Uses = prediction.uses();
+        let uses = Uses {
+            unseen_level,
+            ..prediction.uses
+        };
         Ok((
             prediction.scores.into_pyarray(py),
             prediction.before.into_pyarray(py),

@@ -38,7 +38,7 @@ impl FeatureModel {
         let encoder = table
             .encoder(&common, weights.as_deref(), unseen)
             .map_err(raise)?;
-        let points = table.points(&encoder).map_err(raise)?;
+        let (points, _) = table.points(&encoder).map_err(raise)?;
         let sensitive = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
         let training = Training {
             points: &points,
@@ -64,7 +64,7 @@ impl FeatureModel {
         sensitive_columns: Option<Vec<NamedColumn<'py>>>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyDict>)> {
-        let points = table.points(&self.0.encoder).map_err(raise)?;
+        let (points, unseen_level) = table.points(&self.0.encoder).map_err(raise)?;
         let given = sensitive_columns
             .map(|columns| sensitive(&columns, points.len()))
             .transpose()
@@ -73,7 +73,10 @@ impl FeatureModel {
             self.0.features.transform(&points, given.as_ref(), watch)
         })?;
         let shape = [points.len(), self.0.features.map().len()];
-        let uses = assignment.map_or(Uses::default(), |a| a.uses);
+        let uses = Uses {
+            unseen_level,
+            ..assignment.map_or(Uses::default(), |a| a.uses)
+        };
         Ok((
             features.into_pyarray(py).reshape(shape)?,
             uses_dict(py, uses)?,

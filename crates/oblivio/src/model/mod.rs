@@ -161,7 +161,7 @@ impl Model {
     ///
     /// Sensitive columns are used if all are there; a model that needs them refuses a table without.
     pub fn predict(&self, table: &[Column], watch: &Watch) -> Result<Prediction> {
-        let (points, _) = self.encoder.encode(table)?;
+        let (points, unseen_level) = self.encoder.encode(table)?;
         let columns: Result<Vec<Column>> = self
             .sensitive_columns()
             .into_iter()
@@ -172,6 +172,8 @@ impl Model {
             Err(error) if self.predictor.needs_sensitive() => return Err(error),
             Err(_) => None,
         };
-        self.predictor.predict(&points, sensitive.as_ref(), watch)
+        let mut prediction = self.predictor.predict(&points, sensitive.as_ref(), watch)?;
+        prediction.uses.unseen_level = unseen_level;
+        Ok(prediction)
     }
 }

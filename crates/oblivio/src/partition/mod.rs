@@ -57,6 +57,9 @@ pub struct Uses {
     pub out_of_range: usize,
     /// A missing value, taken as a category.
     pub missing: usize,
+    /// A feature's category that was not there at the fit, taken as none.
+    #[serde(default)]
+    pub unseen_level: usize,
 }
 
 impl Uses {
@@ -68,6 +71,7 @@ impl Uses {
             unseen_category: self.unseen_category + other.unseen_category,
             out_of_range: self.out_of_range + other.out_of_range,
             missing: self.missing + other.missing,
+            unseen_level: self.unseen_level + other.unseen_level,
         }
     }
 }
