@@ -111,9 +111,10 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         if self.random_state is None:
             return 0
         if isinstance(self.random_state, numbers.Integral):
-            if not 0 <= self.random_state < 2**64:
-                raise InvalidInputError(f"random_state must be between 0 and 2**64 - 1, got {self.random_state}")
-            return int(self.random_state)
+            seed = int(self.random_state)
+            if not 0 <= seed < 2**64:
+                raise InvalidInputError(f"random_state must be between 0 and 2**64 - 1, got {seed}")
+            return seed
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _kernel_expression(self) -> str:
@@ -162,6 +163,13 @@ def number(name: str, value: Any) -> float:
     if not isinstance(value, numbers.Real):
         raise InvalidInputError(f"{name} must be a number, got {value!r}")
     return float(value)
+
+
+def count(name: str, value: Any) -> int:
+    """A setting as a positive whole number."""
+    if not isinstance(value, numbers.Integral) or int(value) < 1:
+        raise InvalidInputError(f"{name} must be a positive whole number, got {value!r}")
+    return int(value)
 
 
 def _given_twice() -> InvalidInputError:

@@ -10,6 +10,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from sklearn.utils.validation import _check_feature_names, _check_n_features, _num_samples, validate_data
 
 from oblivio._oblivio import InvalidInputError
@@ -41,7 +42,10 @@ def warn(remarks: Sequence[str], uses: dict[str, int] | None = None) -> None:
 
 def frame_of(data: Any) -> nw.DataFrame[Any] | None:
     """The data as a frame, if they are one."""
-    frame = nw.from_native(data, pass_through=True)
+    try:
+        frame = nw.from_native(data, pass_through=True)
+    except DuplicateError as error:
+        raise InvalidInputError(f"names of columns must be unique: {error}") from None
     if isinstance(frame, nw.LazyFrame):
         raise InvalidInputError("a lazy frame has no rows yet; call its collect() first")
     return frame if isinstance(frame, nw.DataFrame) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 from oblivio._oblivio import InvalidInputError
@@ -73,7 +74,7 @@ def spelled(name: str, parameters: dict[str, Any]) -> str:
 
 
 def _number(value: Any) -> str:
-    return value if isinstance(value, str) else repr(value if isinstance(value, int) else float(value))
+    return value if isinstance(value, str) else repr(int(value) if isinstance(value, Integral) else float(value))
 
 
 def _factor(expression: str) -> str:

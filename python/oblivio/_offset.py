@@ -75,7 +75,8 @@ random_state
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Offset:
         """Fit the estimator, and the offsets on its out-of-fold scores."""
-        self.__dict__.pop("model_", None)
+        for fitted in ("model_", "estimator_", "classes_"):
+            self.__dict__.pop(fitted, None)
         features, sensitive = self._read_fit(X, sensitive_features)
         if y is None:
             raise _oblivio.InvalidInputError("Offset requires y to be passed, but the target y is None")
@@ -132,7 +133,7 @@ random_state
         return float(measure(y, predictions, sample_weight=sample_weight))
 
     def _scores(self, X: Any, sensitive_features: Any, verb: str) -> np.ndarray[Any, Any]:
-        check_is_fitted(self, "estimator_")
+        check_is_fitted(self, "model_")
         needed = self.model_ is not None and self.strength > 0
         features, sensitive = self._read_new(X, sensitive_features, verb, needed=needed)
         scores = np.asarray(getattr(self.estimator_, self._method())(self._inner(features)), dtype=np.float64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from oblivio import _oblivio
-from oblivio._base import ObliviousEstimator
+from oblivio._base import ObliviousEstimator, count
 from oblivio._files import Saved
 from oblivio._input import warn
 
@@ -108,14 +107,12 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, standardize,
         self.__dict__.pop("_file_columns", None)
         features, sensitive = self._read_fit(X, sensitive_features)
         settings = self._settings(features, sensitive, reference_rows) | {"kernel": self._kernel_expression()}
-        if not isinstance(self.n_components, numbers.Integral) or self.n_components < 1:
-            raise _oblivio.InvalidInputError(f"n_components must be a positive whole number, got {self.n_components!r}")
         model, remarks = _oblivio.FeatureModel.fit(
             features.table(),
             sensitive,
             self._weights(sample_weight, features.rows),
             settings,
-            int(self.n_components),
+            count("n_components", self.n_components),
             self._progress(),
         )
         self.model_ = model

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from oblivio import _oblivio
+from oblivio._base import count
 
 __all__ = ["admissions", "grades", "ridge_experiment"]
 
@@ -84,7 +85,9 @@ def ridge_experiment(
 
 
 def _bunch(name: str, rows: int, seed: int, backend: str, **parameters: float) -> Bunch:
-    roles = _oblivio.simulate(name, rows, seed, **parameters)
+    if seed < 0:
+        raise _oblivio.InvalidInputError(f"random_state must not be negative, got {seed}")
+    roles = _oblivio.simulate(name, count("rows", rows), seed, **parameters)
 
     def frame(columns: list[Any]) -> Any:
         values = {

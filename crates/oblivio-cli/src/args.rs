@@ -23,15 +23,10 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Fit a model to a table
     Fit(Box<cmd::fit::Args>),
-    /// Score the rows of a table with a model
     Predict(cmd::predict::Args),
-    /// Say what a model file holds
     Inspect(cmd::inspect::Args),
-    /// Write a simulated table
     Simulate(cmd::simulate::Args),
-    /// Print a completion script for a shell
     Completions(cmd::completions::Args),
 }
 

@@ -16,9 +16,10 @@ pub(crate) fn watched<T: Send>(
     let watch = Watch::default();
     let (sender, receiver) = mpsc::channel();
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            // The receiver waits until it has a result, so sending cannot fail.
-            let _ = sender.send(pool.install(|| work(&watch)));
+        let watch = &watch;
+        // The sender moves along, so that work which dies without a result is noticed.
+        scope.spawn(move || {
+            let _ = sender.send(pool.install(|| work(watch)));
         });
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         loop {
@@ -27,7 +28,7 @@ pub(crate) fn watched<T: Send>(
                     bar.finish_and_clear();
                     return Ok(result?);
                 }
-                Err(mpsc::RecvTimeoutError::Timeout) => show(&bar, &watch),
+                Err(mpsc::RecvTimeoutError::Timeout) => show(&bar, watch),
                 Err(mpsc::RecvTimeoutError::Disconnected) => {
                     anyhow::bail!("the computation ended without a result")
                 }

@@ -113,7 +113,7 @@ impl ObliviousMap {
         let shifts = self.shifts(self.mean.at(points, watch)?.as_ref(), assignment);
         let mut lower = Lower::new(points.len())?;
         self.gram_into(points, assignment, &shifts, &mut lower, watch)?;
-        Ok(lower.mirrored())
+        lower.mirrored(watch)
     }
 
     fn symmetric_correction(&self, assignment: &Assignment, shifts: &Shifts) -> Correction {

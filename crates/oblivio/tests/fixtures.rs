@@ -1,4 +1,5 @@
 //! Golden numbers computed with 60 digits: every quantity of the method, to 1e-12.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use oblivio::learn::Solver;
 use oblivio::{

@@ -6,6 +6,7 @@ use clap::CommandFactory;
 use crate::args::Cli;
 use crate::report;
 
+/// Print a completion script for a shell
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The shell

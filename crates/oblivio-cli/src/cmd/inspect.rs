@@ -9,7 +9,9 @@ use serde_json::json;
 
 use crate::report::{self, CellLine, number};
 
-/// Says what a model file holds, in words or as JSON. Nothing in the file is run.
+/// Say what a model file holds
+///
+/// In words or as JSON. Nothing in the file is run.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Model file

@@ -14,6 +14,8 @@ use crate::progress::watched;
 use crate::report::{self, CellLine};
 use crate::table::{self, ReadOptions, Table};
 
+/// Score the rows of a table with a model
+///
 /// Writes one score per row, and says what the scores have to do with the sensitive columns on these rows.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -47,6 +49,7 @@ struct Report {
 }
 
 pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
+    table::keep_apart(&args.output, &[&args.data, &args.model])?;
     let model = read_model(&args.model)?;
     let table = Table::read(
         &args.data,

@@ -8,7 +8,9 @@ use oblivio::simulate::{GaussianParameters, GradesParameters, RidgeParameters, S
 
 use crate::table;
 
-/// Writes a simulated table: the data of the paper's experiments, or a realistic one.
+/// Write a simulated table
+///
+/// The data of the paper's experiments, or a realistic one.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Which data

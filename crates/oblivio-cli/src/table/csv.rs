@@ -107,7 +107,16 @@ fn column(name: String, chunks: &[&StringViewArray]) -> Column {
         let values = chunks.iter().flat_map(|chunk| chunk.iter());
         values.map(|value| value.map(str::trim).filter(|text| !is_missing(text)))
     };
-    let number = |text: Option<&str>| text.map_or(Some(f64::NAN), |text| text.parse().ok());
+    // Digits behind a leading zero are a code, such as a postal one: as numbers, different codes would be one.
+    let is_code = |text: &str| {
+        let digits = text.trim_start_matches(['-', '+']).as_bytes();
+        digits.len() > 1 && digits[0] == b'0' && digits[1].is_ascii_digit()
+    };
+    let number = |text: Option<&str>| match text {
+        None => Some(f64::NAN),
+        Some(text) if is_code(text) => None,
+        Some(text) => text.parse().ok(),
+    };
     if let Some(numbers) = texts().map(number).collect() {
         Column::numbers(name, numbers)
     } else if texts().flatten().all(|text| boolean(text).is_some()) {

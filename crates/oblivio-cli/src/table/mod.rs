@@ -20,7 +20,7 @@ use anyhow::{Result, anyhow, bail};
 use oblivio::{Column, nearest};
 
 pub use read::ReadOptions;
-pub use write::{remove_unfinished, write, write_bytes};
+pub use write::{keep_apart, remove_unfinished, write, write_bytes};
 
 /// Named columns of equal length.
 #[derive(Clone, Debug, PartialEq)]

@@ -39,6 +39,22 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     }
 }
 
+/// Refuses an output that would replace one of the inputs.
+pub fn keep_apart(output: &Path, inputs: &[&Path]) -> Result<()> {
+    let Ok(output) = fs::canonicalize(output) else {
+        return Ok(());
+    };
+    let same = |input: &&&Path| fs::canonicalize(input).is_ok_and(|input| input == output);
+    // A pipe or a device can be both.
+    match inputs.iter().find(same) {
+        Some(input) if output.is_file() => Err(anyhow!(
+            "{}: the output would replace the input; give it another name",
+            input.display()
+        )),
+        _ => Ok(()),
+    }
+}
+
 fn store(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let existing = fs::metadata(path).ok();
     if let Some(metadata) = &existing {

@@ -76,14 +76,16 @@ impl Lower {
     }
 
     /// The whole symmetric matrix, in the same buffer.
-    pub fn mirrored(mut self) -> Vec<f64> {
-        mirror(self.as_mat_mut());
-        self.values
+    pub fn mirrored(mut self, watch: &Watch) -> Result<Vec<f64>> {
+        watch.begin("other triangle", 0)?;
+        mirror(self.as_mat_mut(), watch);
+        watch.check()?;
+        Ok(self.values)
     }
 }
 
 /// Copies the lower triangle onto the upper, by quadrants.
-fn mirror(matrix: MatMut<'_, f64>) {
+fn mirror(matrix: MatMut<'_, f64>, watch: &Watch) {
     let n = matrix.nrows();
     if n < 64 {
         let mut matrix = matrix;
@@ -97,25 +99,35 @@ fn mirror(matrix: MatMut<'_, f64>) {
     let half = n / 2;
     let (top, mut upper, lower, bottom) = matrix.split_at_mut(half, half);
     rayon::join(
-        || transpose(upper.as_mut(), lower.as_ref()),
-        || rayon::join(|| mirror(top), || mirror(bottom)),
+        || transpose(upper.as_mut(), lower.as_ref(), watch),
+        || rayon::join(|| mirror(top, watch), || mirror(bottom, watch)),
     );
 }
 
 /// `to` becomes the transpose of `from`, in pieces that stay in cache.
-fn transpose(to: MatMut<'_, f64>, from: MatRef<'_, f64>) {
+fn transpose(to: MatMut<'_, f64>, from: MatRef<'_, f64>, watch: &Watch) {
     let (rows, columns) = (to.nrows(), to.ncols());
     if rows.max(columns) <= 64 {
+        if watch.is_interrupted() {
+            return;
+        }
         let mut to = to;
-        to.copy_from(from.transpose());
+        for j in 0..columns {
+            let row = from.row(j).iter();
+            to.as_mut()
+                .col_mut(j)
+                .iter_mut()
+                .zip(row)
+                .for_each(|(t, f)| *t = *f);
+        }
     } else if rows >= columns {
         let (a, b) = to.split_at_row_mut(rows / 2);
         let (x, y) = from.split_at_col(rows / 2);
-        rayon::join(|| transpose(a, x), || transpose(b, y));
+        rayon::join(|| transpose(a, x, watch), || transpose(b, y, watch));
     } else {
         let (a, b) = to.split_at_col_mut(columns / 2);
         let (x, y) = from.split_at_row(columns / 2);
-        rayon::join(|| transpose(a, x), || transpose(b, y));
+        rayon::join(|| transpose(a, x, watch), || transpose(b, y, watch));
     }
 }
 
@@ -191,7 +203,7 @@ impl<'k> KernelMatrix<'k> {
         if self.right.is_none() {
             let mut lower = Lower::new(rows)?;
             self.lower(&mut lower, correct, watch)?;
-            return Ok(lower.mirrored());
+            return lower.mirrored(watch);
         }
         let entries = rows.saturating_mul(columns);
         let mut values = Vec::new();

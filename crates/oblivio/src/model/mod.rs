@@ -11,7 +11,7 @@ pub use self::transformer::{KernelModel, KernelSettings, Transformer};
 use crate::column::Column;
 use crate::encoder::{Encoder, Scaling, complete, find};
 use crate::error::{Error, Result, Warning};
-use crate::fit::{Fit, Settings, Summary, Training};
+use crate::fit::{Fit, Mode, Settings, Summary, Training, check_weights};
 use crate::named::Named;
 use crate::partition::Uses;
 use crate::predictor::{Prediction, Predictor};
@@ -102,6 +102,7 @@ impl Model {
         complete(roles.target)?;
         let ones = vec![1.0; rows];
         let weights = roles.weights.unwrap_or(&ones);
+        check_weights(weights, rows)?;
         let unseen = settings.partition.policies.category;
         let encoder = Encoder::fit(roles.features, scaling, weights, unseen)?;
         let (points, _) = encoder.encode(roles.features)?;
@@ -123,6 +124,12 @@ impl Model {
             predictor,
             mut summary,
         } = fit;
+        // What takes nothing off is plain, whatever was asked for.
+        let mode = if predictor.needs_sensitive() {
+            settings.mode
+        } else {
+            Mode::Plain
+        };
         let names = encoder.feature_names();
         summary
             .warnings
@@ -130,7 +137,7 @@ impl Model {
             .for_each(|w| w.name_features(&names));
         let card = Card {
             target: target.into(),
-            mode: settings.mode.name().into(),
+            mode: mode.name().into(),
             penalty: settings.penalty,
             reference: settings.reference.name().into(),
             seed: settings.seed,

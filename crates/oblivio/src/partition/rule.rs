@@ -26,6 +26,9 @@ pub struct PartitionRule {
     pub policies: Policies,
 }
 
+/// More bins than this are a mistake.
+const MOST_CELLS: usize = 65_536;
+
 /// The number of bins of each continuous column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CellCount {
@@ -267,11 +270,13 @@ impl PartitionRule {
     }
 
     pub(super) fn check(&self, sensitive: &Sensitive) -> Result<()> {
-        if self.cells == CellCount::Given(0) {
+        if let CellCount::Given(cells) = self.cells
+            && !(1..=MOST_CELLS).contains(&cells)
+        {
             return Err(Error::InvalidParameter {
                 name: "cells",
-                expected: "at least 1",
-                value: "0".into(),
+                expected: "between 1 and 65536",
+                value: cells.to_string(),
             });
         }
         let named = self.categorical.iter().chain(&self.continuous);

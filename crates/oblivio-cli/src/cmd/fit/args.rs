@@ -12,7 +12,9 @@ use oblivio::{
 use crate::args::{bounds, delimiter, named};
 use crate::table::ReadOptions;
 
-/// Fits kernel ridge regression whose predictions have the sensitive columns' influence taken out.
+/// Fit a model to a table
+///
+/// Kernel ridge regression whose predictions have the sensitive columns' influence taken out.
 ///
 /// Prediction then needs the sensitive columns as well: they are read in order to take their own influence out.
 /// Equal mean scores per cell are not independence: look at the scores on new rows before relying on them.

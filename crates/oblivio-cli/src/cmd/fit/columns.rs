@@ -37,6 +37,10 @@ impl Columns {
         } else {
             let named = args.features.iter().map(|name| {
                 ensure!(
+                    args.features.iter().filter(|other| *other == name).count() == 1,
+                    "--features names `{name}` twice; name it once"
+                );
+                ensure!(
                     !taken.contains(&name),
                     "column `{name}` is a feature and has another role too; name it once"
                 );

@@ -18,6 +18,7 @@ use crate::table::{self, Table};
 
 pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     let settings = args.settings()?;
+    table::keep_apart(&args.output, &[&args.data])?;
     let table = Table::read(&args.data, &args.read_options())?;
     let columns = Columns::select(&table, args)?;
     columns.check_memory()?;
@@ -36,10 +37,17 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     for use_ in report::uses(summary.uses) {
         report::remark(format_args!("note: {use_}"));
     }
-    if args.json {
-        report::json(&as_json(&model, &summary))
-    } else {
-        report::to_stdout(|out| print(&model, &summary, args, out))
+    // Where the model goes to standard output, the report must not mix with it.
+    let to_stdout = args.output.as_os_str() != "-";
+    match (to_stdout, args.json) {
+        (true, true) => report::json(&as_json(&model, &summary)),
+        (true, false) => report::to_stdout(|out| print(&model, &summary, args, out)),
+        (false, true) => Ok(writeln!(
+            std::io::stderr(),
+            "{:#}",
+            as_json(&model, &summary)
+        )?),
+        (false, false) => Ok(print(&model, &summary, args, &mut std::io::stderr())?),
     }
 }
 

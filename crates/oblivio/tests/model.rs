@@ -1,0 +1,600 @@
+//! The model file: what is written is read back to the bit, and bytes that mean harm are refused without a panic.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use oblivio::learn::Intercept;
+use oblivio::{
+    Binning, CellCount, Column, Error, FeatureSettings, KernelModel, KernelSettings, Kind, Missing,
+    Mode, Model, Points, Policies, Reference, Roles, Scaling, Sensitive, Settings, Training,
+    Transformer, UnseenCategory, Watch, kind_of,
+};
+use proptest::prelude::*;
+use safetensors::tensor::{Dtype, TensorView, serialize};
+use serde_json::{Value, json};
+
+const ROWS: usize = 12;
+
+/// A table with dependence: `age` moves `x`, `sex` moves both.
+fn table() -> Vec<Column> {
+    let step = |i: usize, period: usize| (i % period) as f64;
+    let number = |name: &str, value: &dyn Fn(usize) -> f64| {
+        Column::numbers(name, (0..ROWS).map(value).collect())
+    };
+    vec![
+        number("x", &|i| 0.3 * step(i, 5) + step(i, 2) + 0.1),
+        Column::texts(
+            "school",
+            (0..ROWS).map(|i| Some(["home", "public"][i % 3 / 2])),
+        ),
+        Column::texts("sex", (0..ROWS).map(|i| Some(["F", "M"][i % 2]))),
+        number("age", &|i| 17.5 + 2.0 * step(i, 7)),
+        number("y", &|i| 1.0 / 3.0 + step(i, 5) - 0.7 * step(i, 2)),
+    ]
+}
+
+fn fitted(sensitive: &[Column], settings: &Settings) -> Model {
+    let table = table();
+    let roles = Roles {
+        features: &table[..2],
+        sensitive,
+        target: &table[4],
+        weights: None,
+    };
+    let fit = Model::fit(roles, Scaling::Standard, settings, &Watch::default());
+    fit.unwrap().0
+}
+
+/// Two sensitive columns, a categorical and a continuous one.
+fn model() -> Model {
+    let mut settings = Settings::default();
+    settings.partition.cells = CellCount::Given(3);
+    fitted(&table()[2..4], &settings)
+}
+
+/// One model for every part a file can have.
+fn models() -> Vec<Model> {
+    let plain = Settings {
+        mode: Mode::Plain,
+        ..Settings::default()
+    };
+    let m_oblivious = Settings {
+        mode: Mode::MOblivious,
+        reference: Reference::Half,
+        intercept: Intercept::Fitted,
+        kernel: "0.1 * (rbf(gamma=median) + linear) * matern32 + poly(degree=2)"
+            .parse()
+            .unwrap(),
+        strength: 0.3,
+        penalty: 1.0 / 7.0,
+        ..Settings::default()
+    };
+    let mut bounded = Settings::default();
+    bounded.partition.binning = Binning::Dyadic;
+    bounded.partition.bounds = vec![("age".into(), 0.1, 99.9)];
+    let mut missing = Settings::default();
+    missing.partition.policies = Policies {
+        missing: Missing::Category,
+        ..Policies::for_unknown(UnseenCategory::Population)
+    };
+    let sometimes = Column::texts(
+        "sex",
+        (0..ROWS).map(|i| (i % 4 < 3).then_some(["F", "M"][i % 2])),
+    );
+    let table = table();
+    vec![
+        model(),
+        fitted(&[], &Settings::default()),
+        fitted(&table[2..3], &plain),
+        fitted(&table[2..3], &m_oblivious),
+        fitted(&table[3..4], &bounded),
+        fitted(&[sometimes], &missing),
+    ]
+}
+
+#[test]
+fn what_is_written_is_read_back_to_the_bit() {
+    let mut rows = table();
+    // Values the fit has not seen: new points, and an age between those of the reference.
+    rows[0] = Column::numbers("x", (0..ROWS).map(|i| (i as f64).sin()).collect());
+    rows[3] = Column::numbers("age", (0..ROWS).map(|i| 18.0 + i as f64).collect());
+    for model in models() {
+        let bytes = model.to_bytes().unwrap();
+        let read = Model::from_bytes(&bytes).unwrap();
+        assert_eq!(read, model);
+        assert_eq!(read.to_bytes().unwrap(), bytes);
+        let scores = |model: &Model| -> Vec<u64> {
+            let prediction = model.predict(&rows, &Watch::default()).unwrap();
+            prediction.scores.iter().map(|v| v.to_bits()).collect()
+        };
+        assert_eq!(scores(&read), scores(&model));
+    }
+}
+
+#[test]
+fn a_later_format_is_told_apart_from_a_damaged_file() {
+    let too_new = Error::ModelTooNew { found: 2, known: 1 };
+    let file = File::of(&model().to_bytes().unwrap());
+    let with = |text: Value| Model::from_bytes(&file.with_text(&text.to_string())).unwrap_err();
+    let mut later = file.document();
+    later["format"] = json!(2);
+    assert_eq!(with(later), too_new);
+    // Nothing else in it need be known.
+    assert_eq!(with(json!({ "format": 2, "something": "new" })), too_new);
+    assert!(matches!(
+        with(json!({ "something": "new" })),
+        Error::InvalidModel { .. }
+    ));
+}
+
+#[test]
+fn a_file_of_someone_else_is_refused() {
+    let data = 1.5f64.to_le_bytes();
+    let tensor = TensorView::new(Dtype::F64, vec![1], &data).unwrap();
+    let foreign = serialize([("coefficients", tensor)], None).unwrap();
+    let message = |bytes: &[u8]| Model::from_bytes(bytes).unwrap_err().to_string();
+    assert_eq!(
+        message(&foreign),
+        "this is not a readable model: it is a safetensors file but not one of oblivio's"
+    );
+    for (kind, bytes) in [("features", features()), ("kernel", kernel())] {
+        assert_eq!(kind_of(&bytes).unwrap(), kind);
+        assert!(message(&bytes).contains(&format!("of kind `{kind}`, not `ridge`")));
+    }
+}
+
+/// Each of these would mislead a reader that believed it.
+#[test]
+fn nonsense_in_the_header_is_refused() {
+    let file = File::of(&model().to_bytes().unwrap());
+    let edges = "/header/cells/partition/axes/1/cut/bins/edges";
+    let found = file.document().pointer(edges).cloned().unwrap();
+    assert_eq!(found.as_array().unwrap().len(), 2);
+    let edits = [
+        ("/format", json!(-1)),
+        ("/format", json!("1")),
+        ("/kind", json!("kernel")),
+        ("/header/kernel", json!("")),
+        ("/header/kernel", json!("rbf")),
+        ("/header/kernel", json!("rbf(gamma=0)")),
+        ("/header/kernel", json!("rbf(gamma=1e999)")),
+        ("/header/kernel", json!("import(os)")),
+        ("/header/kernel", json!("-1 * linear")),
+        ("/header/kernel", json!("(".repeat(100_000))),
+        ("/header/intercept", json!(null)),
+        ("/header/cells/strength", json!(-0.5)),
+        ("/header/cells/strength", json!(1.5)),
+        ("/header/cells/mean", json!(null)),
+        (edges, json!([23.0, 20.0])),
+        (edges, json!([20.0, 20.0])),
+        (edges, json!([20.0])),
+        (
+            "/header/cells/partition/axes/1/cut/bins/bounds",
+            json!([30.0, 17.0]),
+        ),
+        (
+            "/header/cells/partition/axes/0/cut/categories/levels",
+            json!([]),
+        ),
+        (
+            "/header/cells/partition/axes/0/cut/categories/levels",
+            json!(["F"]),
+        ),
+        ("/header/cells/partition/axes", json!([])),
+        ("/header/cells/partition/keys/0/0", json!(2)),
+        ("/header/cells/partition/keys/0/1", json!(3)),
+        ("/header/cells/partition/keys/0/1", json!(u32::MAX)),
+        ("/header/cells/partition/keys/0", json!([])),
+        ("/header/cells/partition/keys/1", json!([0, 0])),
+        ("/header/cells/partition/keys", json!([])),
+        ("/header/cells/partition/mass/0", json!(0.0)),
+        ("/header/cells/partition/mass/0", json!(-1.0)),
+        ("/header/cells/partition/mass", json!([1.0])),
+        ("/header/cells/partition/counts", json!([1])),
+        ("/header/encoder/features", json!([])),
+        ("/header/encoder/features/0/number/scale", json!(0.0)),
+        ("/header/encoder/features/0/number/scale", json!(-1.0)),
+        ("/header/encoder/features/0/number/mean", json!(null)),
+        ("/header/encoder/features/1/categories/levels", json!([])),
+        (
+            "/header/encoder/features/1/categories/levels",
+            json!(["home"]),
+        ),
+    ];
+    for (pointer, value) in edits {
+        let mut document = file.document();
+        *document.pointer_mut(pointer).expect(pointer) = value.clone();
+        let read = Model::from_bytes(&file.with_text(&document.to_string()));
+        assert!(read.is_err(), "{pointer} = {value} was read");
+    }
+    let text = file.document().to_string();
+    for number in ["NaN", "Infinity", "1e999", "-1e999", "0x10", "01"] {
+        let hostile = text.replacen("\"strength\":1.0", &format!("\"strength\":{number}"), 1);
+        assert_ne!(hostile, text);
+        assert!(Model::from_bytes(&file.with_text(&hostile)).is_err());
+    }
+    let deep = format!("{{\"format\":1,\"kind\":{}", "[".repeat(100_000));
+    assert!(Model::from_bytes(&file.with_text(&deep)).is_err());
+}
+
+#[test]
+fn numbers_that_are_not_finite_are_refused_wherever_they_stand() {
+    let bytes = model().to_bytes().unwrap();
+    let start = bytes.len() - File::of(&bytes).data.len();
+    for at in (start..bytes.len()).step_by(8) {
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let mut hostile = bytes.clone();
+            hostile[at..at + 8].copy_from_slice(&value.to_le_bytes());
+            assert!(Model::from_bytes(&hostile).is_err());
+        }
+    }
+}
+
+#[test]
+fn a_file_cut_short_or_made_longer_is_refused() {
+    for (_, bytes, _) in files() {
+        for length in 0..bytes.len() {
+            assert!(Model::from_bytes(&bytes[..length]).is_err());
+            assert!(Transformer::from_bytes(&bytes[..length]).is_err());
+            assert!(KernelModel::from_bytes(&bytes[..length], &Watch::default()).is_err());
+        }
+        let longer = [&bytes[..], b"\0\0\0\0\0\0\0\0"].concat();
+        assert!(Model::from_bytes(&longer).is_err());
+    }
+}
+
+/// Tensors of sizes that no fit gives, alone and together.
+#[test]
+fn tensors_of_any_size_do_not_panic() {
+    let file = File::of(&model().to_bytes().unwrap());
+    let metadata = || Some([("oblivio".into(), file.document().to_string())].into());
+    let (width, cells) = (3, 6);
+    let sizes = [0, 1, 2, cells, ROWS];
+    let zeros = vec![0; 8 * ROWS * ROWS];
+    let view = |shape: Vec<usize>| {
+        let bytes = 8 * shape.iter().product::<usize>();
+        TensorView::new(Dtype::F64, shape, &zeros[..bytes]).unwrap()
+    };
+    let mut read = 0;
+    for (rows, columns) in sizes.iter().flat_map(|&r| sizes.map(|c| (r, c))) {
+        for (coefficients, offsets) in sizes.iter().flat_map(|&r| sizes.map(|c| (r, c))) {
+            for columns in [columns, width] {
+                let tensors = [
+                    ("coefficients", view(vec![coefficients])),
+                    ("offsets", view(vec![offsets])),
+                    ("points", view(vec![rows, columns])),
+                ];
+                let bytes = serialize(tensors, metadata()).unwrap();
+                if let Ok(model) = Model::from_bytes(&bytes) {
+                    assert_eq!((columns, coefficients, offsets), (width, rows, cells));
+                    use_model(&model);
+                    read += 1;
+                }
+            }
+        }
+    }
+    assert!(read > 0);
+}
+
+/// Every value of the header, and every value of the container around it, replaced by every sort of nonsense.
+#[test]
+fn no_edit_of_a_header_panics() {
+    let mut panics = Vec::new();
+    for (name, bytes, reader) in files() {
+        let file = File::of(&bytes);
+        let header = edits(&file.document()).into_iter();
+        let header = header.map(|(edit, value)| (edit, file.with_text(&value.to_string())));
+        let container = edits(&file.container).into_iter();
+        let container =
+            container.map(|(edit, value)| (edit, File::assemble(&value.to_string(), &file.data)));
+        for (edit, hostile) in header.chain(container) {
+            if catch_unwind(AssertUnwindSafe(|| reader(&hostile))).is_err() {
+                panics.push(format!("{name}: {edit}"));
+            }
+        }
+    }
+    assert!(panics.is_empty(), "panics:\n{}", panics.join("\n"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn random_bytes_are_refused(
+        bytes in prop::collection::vec(any::<u8>(), 0..400),
+        length in 0u64..500,
+    ) {
+        prop_assert!(Model::from_bytes(&bytes).is_err());
+        // The same behind the length of a header that might be theirs.
+        let framed = [&length.to_le_bytes()[..], &bytes].concat();
+        prop_assert!(Model::from_bytes(&framed).is_err());
+    }
+
+    #[test]
+    fn damaged_bytes_do_not_panic(
+        which in 0usize..3,
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let (_, mut bytes, reader) = files().swap_remove(which);
+        for (at, byte) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        reader(&bytes);
+    }
+
+    /// Names are text, whatever characters they hold.
+    #[test]
+    fn any_name_survives_the_file(name in "\\PC*", level in any::<String>(), other in any::<String>()) {
+        prop_assume!(level != other);
+        let mut columns = table();
+        columns[0].name = format!("x{name}");
+        columns[2] = Column::texts(
+            format!("s{name}"),
+            (0..ROWS).map(|i| Some([&level[..], &other[..]][i % 2])),
+        );
+        columns[4].name = format!("y{name}");
+        let roles = Roles {
+            features: &columns[..2],
+            sensitive: &columns[2..3],
+            target: &columns[4],
+            weights: None,
+        };
+        let (model, _) =
+            Model::fit(roles, Scaling::Raw, &Settings::default(), &Watch::default()).unwrap();
+        prop_assert_eq!(Model::from_bytes(&model.to_bytes().unwrap()).unwrap(), model);
+    }
+}
+
+/// A file taken apart: the JSON of the container, in it that of our header, and the numbers.
+struct File {
+    container: Value,
+    data: Vec<u8>,
+}
+
+impl File {
+    fn of(bytes: &[u8]) -> Self {
+        let (length, rest) = bytes.split_first_chunk::<8>().unwrap();
+        let (header, data) = rest.split_at(u64::from_le_bytes(*length) as usize);
+        Self {
+            container: serde_json::from_slice(header).unwrap(),
+            data: data.to_vec(),
+        }
+    }
+
+    fn document(&self) -> Value {
+        let text = self.container["__metadata__"]["oblivio"].as_str().unwrap();
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn with_text(&self, text: &str) -> Vec<u8> {
+        let mut container = self.container.clone();
+        container["__metadata__"]["oblivio"] = json!(text);
+        Self::assemble(&container.to_string(), &self.data)
+    }
+
+    fn assemble(container: &str, data: &[u8]) -> Vec<u8> {
+        let padding = " ".repeat(container.len().next_multiple_of(8) - container.len());
+        let length = ((container.len() + padding.len()) as u64).to_le_bytes();
+        [&length, container.as_bytes(), padding.as_bytes(), data].concat()
+    }
+}
+
+/// The three kinds of file, each with a reader that uses whatever it could read.
+type Case = (&'static str, Vec<u8>, fn(&[u8]));
+
+fn files() -> Vec<Case> {
+    vec![
+        ("ridge", model().to_bytes().unwrap(), |bytes| {
+            if let Ok(model) = Model::from_bytes(bytes) {
+                use_model(&model);
+            }
+        }),
+        ("features", features(), |bytes| {
+            if let Ok(Transformer { encoder, features }) = Transformer::from_bytes(bytes) {
+                let partition = features.partition();
+                let columns = partition.map_or(Vec::new(), |p| p.columns().collect());
+                for table in tables(&encoder, &columns) {
+                    if let Ok((points, _)) = encoder.encode(&table) {
+                        let sensitive = sensitive_part(&table, &columns);
+                        let _ = features.transform(&points, sensitive.as_ref(), &Watch::default());
+                    }
+                }
+            }
+        }),
+        ("kernel", kernel(), |bytes| {
+            let read = KernelModel::from_bytes(bytes, &Watch::default());
+            if let Ok(KernelModel {
+                encoder, partition, ..
+            }) = read
+            {
+                let columns: Vec<_> = partition.columns().collect();
+                for table in tables(&encoder, &columns) {
+                    let _ = encoder.encode(&table);
+                    if let Some(sensitive) = sensitive_part(&table, &columns) {
+                        let _ = partition.assign(&sensitive);
+                    }
+                }
+            }
+        }),
+    ]
+}
+
+/// What anyone does with a model: predict, and print its cells.
+fn use_model(model: &Model) {
+    let offsets = model.predictor.offsets();
+    let columns = offsets.map_or(Vec::new(), |o| o.partition.columns().collect());
+    for table in tables(&model.encoder, &columns) {
+        if let Ok(prediction) = model.predict(&table, &Watch::default()) {
+            assert_eq!(prediction.scores.len(), table[0].len());
+        }
+    }
+    if let Some(offsets) = offsets {
+        for cell in 0..offsets.partition.len() {
+            let _ = offsets.partition.label(cell);
+        }
+    }
+    let _ = model.to_bytes();
+}
+
+/// Tables that fit the schema: known values, and values no reference row has.
+fn tables(encoder: &oblivio::Encoder, sensitive: &[(&str, Kind)]) -> [Vec<Column>; 2] {
+    [["F", "M", "F", "M"], ["F", "?", "", "M"]].map(|sexes| {
+        let wild = sexes.contains(&"?");
+        let numbers = if wild {
+            vec![-1e300, 17.5, 1e-300, 1e12]
+        } else {
+            vec![17.5, 20.0, 25.0, 29.5]
+        };
+        let mut table: Vec<Column> = Vec::new();
+        for name in encoder.columns() {
+            table.push(match encoder.levels(name) {
+                Some(levels) => {
+                    let known = levels.iter().cycle().map(|level| Some(level.as_str()));
+                    Column::texts(name, known.take(4))
+                }
+                None => Column::numbers(name, numbers.clone()),
+            });
+        }
+        for (name, kind) in sensitive {
+            table.push(match kind {
+                Kind::Categorical => Column::texts(*name, sexes.map(Some)),
+                Kind::Continuous => Column::numbers(*name, numbers.clone()),
+            });
+        }
+        // A table has a row even if a hostile model asks for no column.
+        table.push(Column::numbers("", numbers));
+        table
+    })
+}
+
+fn sensitive_part(table: &[Column], columns: &[(&str, Kind)]) -> Option<Sensitive> {
+    let named = |(name, _): &(&str, Kind)| table.iter().rfind(|c| c.name == *name).cloned();
+    Sensitive::new(columns.iter().filter_map(named).collect(), 4).ok()
+}
+
+/// The points and sensitive columns of [`table`], encoded.
+fn encoded() -> (oblivio::Encoder, Points<'static>, Sensitive) {
+    let table = table();
+    let encoder = model().encoder;
+    let (points, _) = encoder.encode(&table).unwrap();
+    let sensitive = Sensitive::new(table[2..4].to_vec(), ROWS).unwrap();
+    (encoder, points, sensitive)
+}
+
+fn features() -> Vec<u8> {
+    let (encoder, points, sensitive) = encoded();
+    let settings = FeatureSettings {
+        kernel: "rbf".parse().unwrap(),
+        components: 4,
+        strength: 1.0,
+        partition: Settings::default().partition,
+        reference: Reference::All,
+        seed: 0,
+    };
+    let training = Training {
+        points: &points,
+        sensitive: &sensitive,
+        targets: &[0.0; ROWS],
+        weights: None,
+    };
+    let (features, _) = settings.fit(training, &Watch::default()).unwrap();
+    Transformer { encoder, features }.to_bytes().unwrap()
+}
+
+fn kernel() -> Vec<u8> {
+    let (encoder, points, sensitive) = encoded();
+    let settings = KernelSettings {
+        kernel: "rbf".parse().unwrap(),
+        strength: 1.0,
+        partition: Settings::default().partition,
+        seed: 0,
+    };
+    let fit = KernelModel::fit(
+        encoder,
+        &points,
+        &sensitive,
+        None,
+        &settings,
+        &Watch::default(),
+    );
+    fit.unwrap().0.to_bytes().unwrap()
+}
+
+/// A document with one value replaced, taken away, doubled or turned round, in every way and place.
+fn edits(document: &Value) -> Vec<(String, Value)> {
+    let nonsense = [
+        json!(null),
+        json!(false),
+        json!(0),
+        json!(1),
+        json!(2),
+        json!(-1),
+        json!(0.5),
+        json!(1e308),
+        json!(-1e308),
+        json!(5e-324),
+        json!(u32::MAX),
+        json!(u64::MAX),
+        json!(""),
+        json!("linear"),
+        json!("poly(degree=64, gamma=1e300, coef0=1e300)"),
+        json!([]),
+        json!([[]]),
+        json!([0, 0]),
+        json!({}),
+    ];
+    let mut pointers = vec![String::new()];
+    walk(document, "", &mut pointers);
+    let mut edited = Vec::new();
+    for pointer in pointers {
+        let mut push = |what: String, change: &dyn Fn(&mut Value)| {
+            let mut copy = document.clone();
+            change(copy.pointer_mut(&pointer).unwrap());
+            edited.push((format!("{pointer}: {what}"), copy));
+        };
+        for value in &nonsense {
+            push(value.to_string(), &|place| *place = value.clone());
+        }
+        match document.pointer(&pointer).unwrap() {
+            Value::Array(values) => {
+                push("turned round".into(), &|place| {
+                    *place = values.iter().rev().cloned().collect();
+                });
+                push("first gone".into(), &|place| {
+                    *place = values.iter().skip(1).cloned().collect();
+                });
+                push("doubled".into(), &|place| {
+                    *place = values.iter().chain(values).cloned().collect();
+                });
+            }
+            Value::Object(entries) => {
+                for key in entries.keys() {
+                    push(format!("without {key}"), &|v| {
+                        v.as_object_mut().unwrap().remove(key);
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    edited
+}
+
+/// Pointers to every value inside.
+fn walk(value: &Value, at: &str, pointers: &mut Vec<String>) {
+    let children: Vec<(String, &Value)> = match value {
+        Value::Array(values) => (0..).map(|i: usize| i.to_string()).zip(values).collect(),
+        Value::Object(entries) => entries.iter().map(|(k, v)| (k.clone(), v)).collect(),
+        _ => Vec::new(),
+    };
+    for (key, child) in children {
+        let pointer = format!("{at}/{key}");
+        walk(child, &pointer, pointers);
+        pointers.push(pointer);
+    }
+}

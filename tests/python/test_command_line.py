@@ -1,0 +1,159 @@
+"""The command and the estimator are the same program: bit for bit on the same file, seed and settings."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import oblivio as ob
+
+COMMAND = Path(sys.executable).with_name("oblivio")
+
+
+def run(*arguments, code=0):
+    done = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tables") / "admissions.csv"
+    table = ob.datasets.admissions(300, random_state=3)
+    table.sensitive.join(table.features).join(table.targets[["success"]]).to_csv(path, index=False)
+    return path
+
+
+def scores(text):
+    return pd.read_csv(text)["score"].to_numpy()
+
+
+CASES = {
+    "default": ([], {}),
+    "seeded half": (["--reference", "half", "--seed", 5], {"reference": "half", "random_state": 5}),
+    "median": (
+        ["--gamma", "median", "--seed", 9, "--alpha", 0.1],
+        {"gamma": "median", "random_state": 9, "alpha": 0.1},
+    ),
+    "m-oblivious": (
+        ["--mode", "m-oblivious", "--strength", 0.5, "--intercept"],
+        {"mode": "m-oblivious", "strength": 0.5, "fit_intercept": True},
+    ),
+    "plain": (["--mode", "plain", "--kernel", "laplacian"], {"mode": "plain", "kernel": "laplacian"}),
+    "poly": (
+        ["--kernel", "poly", "--degree", 2, "--coef0", 0.5, "--gamma", 0.1, "--alpha", 10],
+        {"kernel": "poly", "degree": 2, "coef0": 0.5, "gamma": 0.1, "alpha": 10},
+    ),
+    "expression": (
+        ["--kernel", "rbf(gamma=0.25) + 0.5 * linear"],
+        {"kernel": ob.Kernel("rbf", gamma=0.25) + 0.5 * ob.Kernel("linear")},
+    ),
+    "uniform": (
+        ["--cells", 3, "--binning", "uniform", "--sensitive-bounds", "age=15:80"],
+        {"cells": 3, "binning": "uniform", "sensitive_bounds": {"age": (15, 80)}},
+    ),
+    "raw": (["--no-standardize", "--solver", "cholesky"], {"standardize": False, "solver": "cholesky"}),
+}
+
+
+@pytest.mark.filterwarnings("ignore::oblivio.OblivioWarning")
+@pytest.mark.parametrize("sensitive", [["sex"], ["sex", "age"]], ids=",".join)
+@pytest.mark.parametrize("case", CASES)
+def test_parity(case, sensitive, file, tmp_path):
+    options, parameters = CASES[case]
+    if case == "uniform" and "age" not in sensitive:
+        pytest.skip("has no continuous column")
+    model_file, score_file = tmp_path / "model", tmp_path / "scores.csv"
+    run("fit", file, "--sensitive", ",".join(sensitive), "--target", "success", "--drop", "region",
+        *options, "-o", model_file)  # fmt: skip
+    run("predict", model_file, file, "-o", score_file)
+
+    frame = pd.read_csv(file)
+    X, y = frame.drop(columns=["success", "region"]), frame["success"]
+    model = ob.ObliviousRidge(sensitive_feature_ids=sensitive, **{"standardize": True} | parameters).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), scores(score_file))
+
+    loaded = ob.load(model_file)
+    np.testing.assert_array_equal(loaded.predict(frame), scores(score_file))
+    np.testing.assert_array_equal(loaded.dual_coef_, model.dual_coef_)
+    assert loaded.cells_ == model.cells_
+
+    saved, again = tmp_path / "saved", tmp_path / "again.csv"
+    model.save(saved)
+    run("predict", saved, file, "-o", again)
+    np.testing.assert_array_equal(scores(again), scores(score_file))
+
+
+def test_inspect_reads_models_saved_from_python(file, tmp_path):
+    frame = pd.read_csv(file)
+    model = ob.ObliviousRidge(sensitive_feature_ids=["sex"], alpha=0.25, standardize=True)
+    with pytest.warns(ob.OblivioWarning) if _repeats(frame) else _nothing():
+        model.fit(frame.drop(columns=["success", "region", "age"]), frame["success"])
+    model.save(tmp_path / "model")
+    text = run("inspect", tmp_path / "model").stdout
+    assert "sex" in text and "success" in text and "0.25" in text
+    card = json.loads(run("inspect", "--json", tmp_path / "model").stdout)
+    assert "oblivious" in json.dumps(card)
+
+
+def _repeats(frame):
+    return frame.drop(columns=["success", "region", "age", "sex"]).duplicated().any()
+
+
+def _nothing():
+    import contextlib
+
+    return contextlib.nullcontext()
+
+
+@pytest.mark.parametrize("kind", [ob.ObliviousTransformer(n_components=5), ob.ObliviousKernel()])
+def test_the_command_refuses_models_it_cannot_use(kind, table, tmp_path):
+    X, s, _ = table
+    kind.fit(X, sensitive_features=s).save(tmp_path / "model")
+    X.to_csv(tmp_path / "x.csv", index=False)
+    message = run("predict", tmp_path / "model", tmp_path / "x.csv", code=1).stderr
+    assert "panicked" not in message and "model" in message
+
+
+def test_weights_are_the_weights_of_the_command(file, tmp_path):
+    frame = pd.read_csv(file)
+    frame["w"] = np.arange(len(frame)) % 3
+    frame.to_csv(tmp_path / "weighted.csv", index=False)
+    columns = ["--sensitive", "sex", "--target", "success", "--drop", "region,age", "--weights", "w"]
+    run("fit", tmp_path / "weighted.csv", *columns, "-o", tmp_path / "model")
+    run("predict", tmp_path / "model", tmp_path / "weighted.csv", "-o", tmp_path / "scores.csv")
+    X = frame.drop(columns=["success", "region", "age", "w"])
+    model = ob.ObliviousRidge(sensitive_feature_ids="sex", standardize=True)
+    model.fit(X, frame["success"], sample_weight=frame["w"])
+    np.testing.assert_array_equal(model.predict(X), scores(tmp_path / "scores.csv"))
+
+
+@pytest.mark.parametrize("name", ["admissions", "grades", "ridge-1", "ridge-2"])
+def test_datasets_are_those_of_the_command(name, tmp_path):
+    run("simulate", name, "--rows", 40, "--seed", 11, "-o", tmp_path / "t.csv")
+    written = pd.read_csv(tmp_path / "t.csv")
+    if name.startswith("ridge"):
+        table = ob.datasets.ridge_experiment(40, experiment=int(name[-1]), random_state=11)
+    else:
+        table = getattr(ob.datasets, name)(40, random_state=11)
+    shared = [column for column in table.frame.columns if column in written.columns]
+    assert len(shared) >= 3
+    for column in shared:
+        assert written[column].tolist() == table.frame[column].tolist()
+
+
+def test_version_and_exit_codes():
+    assert run("--version").stdout.strip() == f"oblivio {ob.__version__}"
+    assert "Usage" in run("--help").stdout
+    assert "Usage" in run("fit", "--nonsense", code=2).stderr
+    message = run("fit", "absent.csv", "--target", "y", "-o", "m", code=1).stderr
+    assert "absent.csv" in message and "Traceback" not in message
+    module = subprocess.run([sys.executable, "-m", "oblivio", "--version"], capture_output=True, text=True, check=True)
+    assert module.stdout.strip() == f"oblivio {ob.__version__}"
+    assert (
+        subprocess.run([sys.executable, "-m", "oblivio", "nonsense"], capture_output=True, check=False).returncode == 2
+    )

@@ -1,0 +1,45 @@
+"""scikit-learn's own checks, all of them, for every estimator."""
+
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import oblivio as ob
+
+ESTIMATORS = {
+    "ridge": ob.ObliviousRidge(),
+    "ridge-column": ob.ObliviousRidge(sensitive_feature_ids=[0]),
+    "transformer": ob.ObliviousTransformer(),
+    "transformer-column": ob.ObliviousTransformer(sensitive_feature_ids=[0]),
+    "kernel": ob.ObliviousKernel(),
+    "kernel-column": ob.ObliviousKernel(sensitive_feature_ids=[0]),
+    "offset-regressor": ob.Offset(Ridge()),
+    "offset-regressor-column": ob.Offset(Ridge(), sensitive_feature_ids=[0]),
+    "offset-classifier": ob.Offset(LogisticRegression()),
+    "offset-classifier-column": ob.Offset(LogisticRegression(), sensitive_feature_ids=[0]),
+}
+
+# The data of the checks have few rows, repeated rows and constant columns: we say so, and that is no failure here.
+pytestmark = pytest.mark.filterwarnings("ignore::oblivio.OblivioWarning", "ignore::sklearn.exceptions.SkipTestWarning")
+
+
+def _name(check):
+    keywords = ",".join(f"{key}={value}" for key, value in check.keywords.items())
+    return f"{check.func.__name__}({keywords})" if keywords else check.func.__name__
+
+
+CASES = [
+    pytest.param(estimator, check, id=f"{name}-{_name(check)}")
+    for name, instance in ESTIMATORS.items()
+    for estimator, check in estimator_checks_generator(instance, legacy=True, mark="skip")
+]
+
+
+@pytest.mark.parametrize(("estimator", "check"), CASES)
+def test_check(estimator, check):
+    check(estimator)
+
+
+def test_every_estimator_has_a_share_of_the_checks():
+    for name in ESTIMATORS:
+        assert sum(case.id.startswith(f"{name}-check") for case in CASES) > 30
