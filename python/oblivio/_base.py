@@ -73,7 +73,12 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         if sensitive and sensitive_features is None:
             return features, sensitive
         names = self.sensitive_feature_names_
-        if sensitive_features is not None and names:
+        if sensitive_features is not None and not names:
+            raise InvalidInputError(
+                f"{type(self).__name__} was fitted without sensitive features and cannot use them to {verb}; fit it with "
+                "them, or leave them out"
+            )
+        if sensitive_features is not None:
             given = sensitive_columns(sensitive_features, names)
             _check_rows(given, features.rows)
             return features, given

@@ -51,7 +51,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator : ObliviousRidge, ObliviousTransformer or ObliviousKernel
-        Fitted, with the settings that the file records.
+        Fitted. Kernel, penalty, mode, strength and seed are those that the file records; other parameters have their
+        defaults, which matters only to a new fit.
     """
     from oblivio._kernel import ObliviousKernel
     from oblivio._ridge import ObliviousRidge

@@ -1,4 +1,4 @@
-"""What bad input gets (DESIGN section 9): the class of the exception and the sentence, or the warning."""
+"""What bad input gets: the class of the exception and the sentence, or the warning."""
 
 import contextlib
 import warnings
@@ -539,3 +539,10 @@ def test_datasets():
         ob.datasets.grades(5, random_state=-1)
     with pytest.raises(ValueError, match="Unsupported backend: 'x'"):
         ob.datasets.grades(5, backend="x")
+
+
+def test_sensitive_features_at_predict_that_the_fit_did_not_have():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    model = ob.ObliviousRidge().fit(X, X[:, 0])
+    with pytest.raises(ob.InvalidInputError, match="was fitted without sensitive features"):
+        model.predict(X, sensitive_features=np.zeros(20))
