@@ -75,8 +75,8 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         names = self.sensitive_feature_names_
         if sensitive_features is not None and not names:
             raise InvalidInputError(
-                f"{type(self).__name__} was fitted without sensitive features and cannot use them to {verb}; fit it with "
-                "them, or leave them out"
+                f"{type(self).__name__} was fitted without sensitive features and cannot use them to {verb}; "
+                "fit it with them, or leave them out"
             )
         if sensitive_features is not None:
             given = sensitive_columns(sensitive_features, names)
