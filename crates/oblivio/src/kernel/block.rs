@@ -329,11 +329,27 @@ impl Vectorized for Accumulate<'_, '_> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         let Self(tile, weights, groups, sums) = self;
-        for (j, (weight, group)) in weights.iter().zip(groups).enumerate() {
-            let rows = tile.rows;
-            let sums = &mut sums[*group as usize * rows..][..rows];
-            for (sum, v) in sums.iter_mut().zip(tile.column(j)) {
-                *sum = multiply_add::<FUSED>(*weight, *v, *sum);
+        let (rows, stride) = (tile.rows, tile.stride);
+        let column = |j: usize| &tile.values[j * stride..][..rows];
+        let mut j = 0;
+        while j < weights.len() {
+            let sums = &mut sums[groups[j] as usize * rows..][..rows];
+            // Four columns of one group at a time: the sums are read and written once for all.
+            if let (Some(&[u, v, w, x]), true) = (
+                weights[j..].first_chunk::<4>(),
+                groups[j..].iter().take(4).all(|group| *group == groups[j]),
+            ) {
+                let first = sums.iter_mut().zip(column(j)).zip(column(j + 1));
+                for ((((sum, a), b), c), d) in first.zip(column(j + 2)).zip(column(j + 3)) {
+                    let half = multiply_add::<FUSED>(u, *a, v * b);
+                    *sum += multiply_add::<FUSED>(w, *c, multiply_add::<FUSED>(x, *d, half));
+                }
+                j += 4;
+            } else {
+                for (sum, value) in sums.iter_mut().zip(column(j)) {
+                    *sum = multiply_add::<FUSED>(weights[j], *value, *sum);
+                }
+                j += 1;
             }
         }
     }
