@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use oblivio::learn::Solver;
 use oblivio::{
-    Assignment, Column, ConditionalMean, Kernel, KernelMatrix, Lower, Mode, ObliviousMap, Points,
-    Reference, Result, Sensitive, Settings, Training, Watch,
+    Assignment, Column, Components, ConditionalMean, Kernel, KernelMatrix, Lower, Mode,
+    ObliviousMap, Points, Reference, Result, Sensitive, Settings, Training, Watch,
 };
 
 /// A row-major matrix of little-endian doubles with its number of columns.
@@ -172,6 +172,60 @@ fn prediction(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The explicit path on rows drawn here: time against rows, against landmarks, and against the plain model.
+fn landmarks(rows: usize, count: usize, mode: Mode, name: &str) -> Result<()> {
+    let (points, sensitive, targets) = normal(rows)?;
+    let settings = Settings {
+        kernel: rbf(0.1).to_spec(),
+        components: Some(Components::new(count)),
+        mode,
+        ..Settings::default()
+    };
+    let training = Training {
+        points: &points,
+        sensitive: &sensitive,
+        targets: &targets,
+        weights: None,
+    };
+    let runs = if rows > 1_000_000 { 1 } else { 2 };
+    let mut seconds = f64::INFINITY;
+    for _ in 0..runs {
+        let start = Instant::now();
+        settings.fit(training, &Watch::default())?;
+        seconds = seconds.min(start.elapsed().as_secs_f64());
+    }
+    say(name, seconds);
+    Ok(())
+}
+
+/// Ten standard normal features and a group that moves the first.
+fn normal(rows: usize) -> Result<(Points<'static>, Sensitive, Vec<f64>)> {
+    // Any numbers will do, if they are quickly made: sums of uniform ones from a linear congruence.
+    let mut state = 1u64;
+    let mut uniform = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut values = Vec::with_capacity(rows * 10);
+    let mut targets = Vec::with_capacity(rows);
+    let mut groups = Vec::with_capacity(rows);
+    for _ in 0..rows {
+        let group = (uniform() * 10.0).floor();
+        let start = values.len();
+        for _ in 0..10 {
+            values.push((0..12).map(|_| uniform()).sum::<f64>() - 6.0);
+        }
+        values[start] += group / 10.0;
+        let sum: f64 = values[start..].iter().sum();
+        targets.push(sum.sin() + 0.1 * (uniform() - 0.5));
+        groups.push(group);
+    }
+    let sensitive = Sensitive::new(vec![Column::numbers("s", groups)], rows)?;
+    Ok((Points::new(values, 10)?, sensitive, targets))
+}
+
 /// The paper's experiment: 500 training and 500 reference rows, matrix and fit.
 fn authors(folder: &Path) -> Result<()> {
     let points = matrix(&folder.join("authors_x.f64"), 1)?;
@@ -221,6 +275,28 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
             fit(folder, 10_000, Solver::Mixed, "fit n=10000 mixed")
         }
         "predict" => prediction(folder),
+        "rows" => {
+            for rows in [100_000, 200_000, 500_000, 1_000_000, 5_000_000] {
+                landmarks(
+                    rows,
+                    1000,
+                    Mode::Oblivious,
+                    &format!("explicit n={rows} p=1000"),
+                )?;
+            }
+            Ok(())
+        }
+        "landmarks" => {
+            for count in [250, 500, 1000, 2000] {
+                landmarks(
+                    200_000,
+                    count,
+                    Mode::Oblivious,
+                    &format!("explicit n=200000 p={count}"),
+                )?;
+            }
+            landmarks(200_000, 1000, Mode::Plain, "explicit n=200000 p=1000 plain")
+        }
         _ => authors(folder),
     })?;
     Ok(())

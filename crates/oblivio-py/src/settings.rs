@@ -4,8 +4,8 @@ use pyo3::prelude::*;
 
 use oblivio::learn::Intercept;
 use oblivio::{
-    FeatureSettings, KernelSettings, Mode, Named, PartitionRule, Policies, Reference, Result,
-    Scaling, Settings,
+    Components, FeatureSettings, KernelSettings, Mode, Named, PartitionRule, Policies, Reference,
+    Result, Scaling, Settings,
 };
 
 /// What every estimator has.
@@ -78,6 +78,7 @@ impl Common {
                 Intercept::None
             },
             solver: Named::named(&regression.solver)?,
+            components: None,
             seed: self.seed,
         })
     }
@@ -94,7 +95,7 @@ impl Common {
     pub(crate) fn features(&self, components: usize) -> Result<FeatureSettings> {
         Ok(FeatureSettings {
             kernel: self.kernel.parse()?,
-            components,
+            components: Components::new(components),
             strength: self.strength,
             partition: self.partition()?,
             reference: self.reference()?,

@@ -169,7 +169,7 @@ fn positions<T>(values: &[T], test: impl Fn(&T) -> bool) -> Vec<usize> {
 }
 
 /// Sorts categories as a person would: whole numbers by value, then text by letter.
-fn sort_levels(levels: &mut [String]) {
+pub(crate) fn sort_levels(levels: &mut [String]) {
     let number = |level: &str| level.parse::<i64>().ok();
     levels.sort_by(|a, b| match (number(a), number(b)) {
         (Some(a), Some(b)) => a.cmp(&b),

@@ -170,6 +170,10 @@ pub enum Error {
     )]
     TooLarge { rows: usize, gigabytes: f64 },
 
+    /// Moments that cannot be added or taken apart.
+    #[error("these moments do not go together: {problem}; gather both by one plan")]
+    UnlikeMoments { problem: &'static str },
+
     /// Bytes that are not a model this version can read.
     #[error("this is not a readable model: {problem}")]
     InvalidModel { problem: String },
@@ -206,6 +210,8 @@ pub enum Warning {
     SingletonCells { count: usize },
     /// Fewer landmarks than asked, because there are fewer distinct rows.
     FewerLandmarks { asked: usize, made: usize },
+    /// Fewer landmarks than asked, because these hold all of the kernel but rounding.
+    KernelExhausted { asked: usize, made: usize },
 }
 
 impl Warning {
@@ -256,6 +262,10 @@ impl std::fmt::Display for Warning {
             Self::FewerLandmarks { asked, made } => write!(
                 f,
                 "{asked} components were asked for and there are {made} distinct rows: all are landmarks"
+            ),
+            Self::KernelExhausted { asked, made } => write!(
+                f,
+                "{asked} components were asked for and {made} hold all that the kernel sees in these rows"
             ),
         }
     }

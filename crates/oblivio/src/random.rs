@@ -3,8 +3,10 @@
 //! The generator and the numbering of its streams are part of the contract: a seed gives the same result in Rust,
 //! Python and on the command line.
 
-use rand::SeedableRng;
+use std::collections::BinaryHeap;
+
 use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// What the numbers are for. Each purpose has its own stream, so that one choice does not move another.
@@ -18,6 +20,10 @@ pub(crate) enum Stream {
     Bandwidth = 2,
     /// A sample of rows.
     Sample = 3,
+    /// Landmarks.
+    Landmarks = 4,
+    /// The rows that stand for a stream.
+    Stream = 5,
 }
 
 pub(crate) fn generator(seed: u64, stream: Stream) -> ChaCha8Rng {
@@ -38,9 +44,84 @@ pub fn sample(rows: &[usize], size: usize, seed: u64) -> Vec<usize> {
     drawn
 }
 
+/// A sample of the rows of a stream whose length is not known: those with the smallest of one random number each.
+#[derive(Debug)]
+pub(crate) struct Draw {
+    size: usize,
+    generator: ChaCha8Rng,
+    kept: BinaryHeap<(u64, usize)>,
+    rows: usize,
+}
+
+/// What becomes of the next row of a stream.
+pub(crate) enum Drawn {
+    No,
+    Yes,
+    /// In place of this one.
+    Instead(usize),
+}
+
+impl Draw {
+    pub(crate) fn new(size: usize, seed: u64) -> Self {
+        Self {
+            size,
+            generator: generator(seed, Stream::Stream),
+            kept: BinaryHeap::new(),
+            rows: 0,
+        }
+    }
+
+    /// Whether the next row belongs to the sample so far.
+    pub(crate) fn next(&mut self) -> Drawn {
+        let row = (self.generator.next_u64(), self.rows);
+        self.rows += 1;
+        if self.kept.len() < self.size {
+            self.kept.push(row);
+            return Drawn::Yes;
+        }
+        match self.kept.peek() {
+            Some(largest) if row < *largest => {
+                let out = self.kept.pop().map_or(0, |(_, out)| out);
+                self.kept.push(row);
+                Drawn::Instead(out)
+            }
+            _ => Drawn::No,
+        }
+    }
+
+    /// The rows of the sample, ascending.
+    pub(crate) fn finish(self) -> Vec<usize> {
+        let mut rows: Vec<usize> = self.kept.into_iter().map(|(_, row)| row).collect();
+        rows.sort_unstable();
+        rows
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_draw_is_uniform_seeded_and_keeps_all_that_fit() {
+        let drawn = |rows: usize, seed| {
+            let mut draw = Draw::new(10, seed);
+            (0..rows).for_each(|_| drop(draw.next()));
+            draw.finish()
+        };
+        assert_eq!(drawn(7, 1), (0..7).collect::<Vec<_>>());
+        assert_eq!(drawn(100, 1), drawn(100, 1));
+        assert_ne!(drawn(100, 1), drawn(100, 2));
+        // Each of 40 rows is in a quarter of the samples; four standard deviations of a binomial share.
+        let mut times = [0; 40];
+        for seed in 0..2000 {
+            drawn(40, seed).into_iter().for_each(|row| times[row] += 1);
+        }
+        assert!(
+            times
+                .iter()
+                .all(|&t| (t as f64 - 500.0).abs() < 4.0 * 375.0f64.sqrt())
+        );
+    }
 
     #[test]
     fn a_sample_is_seeded_sorted_and_of_its_size() {

@@ -17,6 +17,35 @@ pub enum Reference {
     Rows(Vec<usize>),
 }
 
+/// Which rows estimate, one by one; all rows if there is no list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Members(Option<Vec<bool>>);
+
+impl Members {
+    pub(crate) fn all() -> Self {
+        Self(None)
+    }
+
+    pub(crate) fn is_reference(&self, row: usize) -> bool {
+        self.0.as_ref().is_none_or(|chosen| chosen[row])
+    }
+
+    pub(crate) fn is_training(&self, row: usize) -> bool {
+        self.0.as_ref().is_none_or(|chosen| !chosen[row])
+    }
+
+    /// Whether the same rows train and estimate.
+    pub(crate) fn overlap(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// How many of the rows estimate.
+    pub(crate) fn reference_rows(&self, rows: usize) -> usize {
+        let count = |chosen: &Vec<bool>| chosen.iter().filter(|c| **c).count();
+        self.0.as_ref().map_or(rows, count)
+    }
+}
+
 /// Rows by number, in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
@@ -73,36 +102,36 @@ impl Reference {
         }
     }
 
-    /// Splits `rows` rows. An odd one out trains.
-    pub fn split(&self, rows: usize, seed: u64) -> Result<Split> {
-        let split = match self {
-            Self::All => Split {
-                training: (0..rows).collect(),
-                reference: (0..rows).collect(),
-            },
+    /// Which of `rows` rows estimate. An odd one out trains.
+    pub(crate) fn members(&self, rows: usize, seed: u64) -> Result<Members> {
+        self.check(rows)?;
+        let mut chosen = vec![false; rows];
+        match self {
+            Self::All => return Ok(Members::all()),
             Self::Half => {
-                let mut order: Vec<usize> = (0..rows).collect();
+                // Narrow numbers: there may be many rows.
+                let most = u32::try_from(rows).map_err(|_| Error::TooLarge {
+                    rows,
+                    gigabytes: rows as f64 * 4e-9,
+                })?;
+                let mut order: Vec<u32> = (0..most).collect();
                 order.shuffle(&mut random::generator(seed, random::Stream::Reference));
-                let mut reference = order.split_off(rows - rows / 2);
-                order.sort_unstable();
-                reference.sort_unstable();
-                Split {
-                    training: order,
-                    reference,
-                }
+                let reference = &order[rows - rows / 2..];
+                reference
+                    .iter()
+                    .for_each(|&row| chosen[row as usize] = true);
             }
-            Self::Rows(given) => {
-                let mut chosen = vec![false; rows];
-                self.check(rows)?;
-                for &row in given {
-                    chosen[row] = true;
-                }
-                let (reference, training) = (0..rows).partition(|&row| chosen[row]);
-                Split {
-                    training,
-                    reference,
-                }
-            }
+            Self::Rows(given) => given.iter().for_each(|&row| chosen[row] = true),
+        }
+        Ok(Members(Some(chosen)))
+    }
+
+    /// Splits `rows` rows.
+    pub fn split(&self, rows: usize, seed: u64) -> Result<Split> {
+        let members = self.members(rows, seed)?;
+        let split = Split {
+            training: (0..rows).filter(|&row| members.is_training(row)).collect(),
+            reference: (0..rows).filter(|&row| members.is_reference(row)).collect(),
         };
         let enough = |what, found: usize, needed| {
             if found < needed {

@@ -43,7 +43,11 @@ impl Watch {
     }
 
     pub(crate) fn advance(&self) {
-        self.done.fetch_add(1, Ordering::Relaxed);
+        self.advance_by(1);
+    }
+
+    pub(crate) fn advance_by(&self, steps: usize) {
+        self.done.fetch_add(steps, Ordering::Relaxed);
     }
 
     pub(crate) fn is_interrupted(&self) -> bool {

@@ -490,7 +490,7 @@ fn features() -> Vec<u8> {
     let (encoder, points, sensitive) = encoded();
     let settings = FeatureSettings {
         kernel: "rbf".parse().unwrap(),
-        components: 4,
+        components: oblivio::Components::new(4),
         strength: 1.0,
         partition: Settings::default().partition,
         reference: Reference::All,

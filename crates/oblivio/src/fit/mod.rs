@@ -1,11 +1,16 @@
 //! From a table to a predictor: the settings, and the one way through the engine.
 
+mod explicit;
 mod problem;
 
+pub use self::explicit::{Solved, StreamFit};
 pub use self::problem::Problem;
 use crate::error::{Error, Result, Warning};
+use crate::gather::{Gather, Rows};
 use crate::kernel::{Gamma, Kernel};
-use crate::learn::{Convergence, Intercept, Solver};
+use crate::landmarks::Components;
+use crate::learn::{Convergence, Intercept, Ridge, Solver};
+use crate::moments::{Batch, Moments, Plan, Sample, SensitiveRows};
 use crate::named::Named;
 use crate::partition::{PartitionRule, Uses};
 use crate::points::Points;
@@ -33,6 +38,8 @@ pub struct Settings {
     pub intercept: Intercept,
     /// How the system is solved.
     pub solver: Solver,
+    /// Landmarks of the explicit path; `None` is the exact path, whose cost grows with the square of the rows.
+    pub components: Option<Components>,
     /// For everything random.
     pub seed: u64,
 }
@@ -127,6 +134,7 @@ impl Default for Settings {
             reference: Reference::default(),
             intercept: Intercept::default(),
             solver: Solver::default(),
+            components: None,
             seed: 0,
         }
     }
@@ -160,26 +168,82 @@ impl Settings {
     pub fn prepare(&self, data: Training) -> Result<Problem> {
         data.check()?;
         self.reference.check(data.points.len())?;
-        match data.weights {
-            Some(weights) if weights.contains(&0.0) => {
-                let rows: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
-                let targets: Vec<f64> = rows.iter().map(|&i| data.targets[i]).collect();
-                let weights: Vec<f64> = rows.iter().map(|&i| weights[i]).collect();
-                let kept = Training {
-                    points: &data.points.select(&rows),
-                    sensitive: &data.sensitive.select(&rows),
-                    targets: &targets,
-                    weights: Some(&weights),
-                };
-                kept.check()?;
-                let settings = Self {
-                    reference: self.reference.renumbered(&rows),
-                    ..self.clone()
-                };
-                Problem::new(&settings, &kept, &weights)
-            }
-            Some(weights) => Problem::new(self, &data, weights),
-            None => Problem::new(self, &data, &vec![1.0; data.targets.len()]),
+        let weights = data.weights.unwrap_or(&[]);
+        if !weights.contains(&0.0) {
+            return Problem::new(self, &data);
+        }
+        let rows: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
+        let kept = data.rows(&rows);
+        let kept = Training {
+            points: &kept.points,
+            sensitive: &kept.sensitive,
+            targets: kept.targets.as_deref().unwrap_or(&[]),
+            weights: Some(&kept.weights),
+        };
+        kept.check()?;
+        let settings = Self {
+            reference: self.reference.renumbered(&rows),
+            ..self.clone()
+        };
+        Problem::new(&settings, &kept)
+    }
+
+    /// What a fit on landmarks settles by a look at some rows, of a table of so many `rows` (or of these): the kernel, the
+    /// landmarks, the cuts. [`Moments`] of the plan can then be gathered anywhere, and
+    /// [`fit_moments`](Self::fit_moments) makes them a predictor.
+    pub fn plan(
+        &self,
+        sample: Training,
+        rows: usize,
+        watch: &Watch,
+    ) -> Result<(Plan, Vec<Warning>)> {
+        sample.check()?;
+        let components = self.components.ok_or(Error::InvalidParameter {
+            name: "the number of components",
+            expected: "given, for moments are sums over features",
+            value: "none".into(),
+        })?;
+        let all: Vec<usize> = (0..sample.targets.len()).collect();
+        let settings = Self {
+            partition: self.partition.settled(sample.sensitive),
+            reference: Reference::All,
+            ..self.clone()
+        };
+        let kept = sample.rows(&all);
+        let mut sample = Sample::of(&kept.points, &kept.sensitive, &kept.weights, self.seed);
+        if rows > sample.table_rows {
+            sample.table_weight *= rows as f64 / sample.table_rows as f64;
+            sample.table_rows = rows;
+        }
+        let fit = StreamFit::new(&settings, components, &sample, watch)?;
+        Ok((fit.plan.as_ref().clone(), fit.warnings))
+    }
+
+    /// The predictor that moments amount to, all their rows training and estimating.
+    ///
+    /// Not m-oblivious: the offsets of that mode need the scores of single rows.
+    pub fn fit_moments(&self, moments: &Moments, watch: &Watch) -> Result<Fit> {
+        let solved = StreamFit::of(self, Gather::of(moments.clone()), Vec::new())?.solve(watch)?;
+        if solved.needs_rows() {
+            return Err(Error::InvalidParameter {
+                name: "the mode of a fit from moments",
+                expected: "plain or oblivious, for m-oblivious offsets need the rows once more",
+                value: self.mode.name().into(),
+            });
+        }
+        solved.finish()
+    }
+
+    fn ridge(&self) -> Result<Ridge> {
+        Ok(Ridge::new(self.penalty, self.solver)?.with_intercept(self.intercept))
+    }
+
+    /// Without sensitive columns, and at strength 0, there is nothing to take out.
+    fn effective_mode(&self, has_sensitive: bool) -> Mode {
+        if has_sensitive && self.strength > 0.0 {
+            self.mode
+        } else {
+            Mode::Plain
         }
     }
 }
@@ -220,23 +284,35 @@ impl Training<'_> {
         Ok(())
     }
 
+    /// The rows with these numbers.
+    fn rows(&self, rows: &[usize]) -> Rows {
+        let batch = Batch {
+            points: self.points,
+            sensitive: SensitiveRows::Columns(self.sensitive),
+            targets: Some(self.targets),
+            weights: self.weights,
+        };
+        Rows::select(&batch, self.sensitive, rows)
+    }
+
     fn warnings(&self) -> Vec<Warning> {
-        let mut warnings = Vec::new();
-        let constant = self.points.constant_features();
-        if !constant.is_empty() {
-            warnings.push(Warning::ConstantFeatures {
-                features: constant
-                    .into_iter()
-                    .map(|k| (k, format!("feature {k}")))
-                    .collect(),
-            });
-        }
+        let mut warnings: Vec<Warning> = constant_features(self.points).into_iter().collect();
         let count = self.points.duplicates();
         if count > 0 {
             warnings.push(Warning::DuplicateRows { count });
         }
         warnings
     }
+}
+
+fn constant_features(points: &Points) -> Option<Warning> {
+    let constant = points.constant_features();
+    (!constant.is_empty()).then(|| Warning::ConstantFeatures {
+        features: constant
+            .into_iter()
+            .map(|k| (k, format!("feature {k}")))
+            .collect(),
+    })
 }
 
 /// Refuses weights that do not say how often rows count.

@@ -2,10 +2,12 @@
 
 use faer::Mat;
 
-use super::{CellSummary, Fit, Mode, Settings, Summary, Training};
+use super::{CellSummary, Fit, Mode, Settings, StreamFit, Summary, Training};
 use crate::conditional_mean::ConditionalMean;
 use crate::error::{Result, Warning};
+use crate::gather::Rows;
 use crate::kernel::{Kernel, KernelMatrix, Lower};
+use crate::landmarks::Components;
 use crate::learn::{Ridge, Solution};
 use crate::oblivious::{ObliviousMap, check_strength};
 use crate::partition::{Assignment, Partition};
@@ -15,7 +17,52 @@ use crate::watch::Watch;
 
 /// The data of a fit, checked and copied: what is left is the long part.
 #[derive(Debug)]
-pub struct Problem {
+pub struct Problem(Path);
+
+#[derive(Debug)]
+enum Path {
+    Exact(Box<Exact>),
+    Explicit(Box<(Settings, Components, Rows)>),
+}
+
+impl Problem {
+    pub(super) fn new(settings: &Settings, data: &Training) -> Result<Self> {
+        Ok(Self(match settings.components {
+            None => {
+                let ones = vec![1.0; data.targets.len()];
+                Path::Exact(Box::new(Exact::new(
+                    settings,
+                    data,
+                    data.weights.unwrap_or(&ones),
+                )?))
+            }
+            Some(components) => {
+                components.check()?;
+                let settings = Settings {
+                    partition: settings.partition.settled(data.sensitive),
+                    ..settings.clone()
+                };
+                let all: Vec<usize> = (0..data.targets.len()).collect();
+                Path::Explicit(Box::new((settings, components, data.rows(&all))))
+            }
+        }))
+    }
+
+    /// Learns.
+    pub fn fit(self, watch: &Watch) -> Result<Fit> {
+        match self.0 {
+            Path::Exact(exact) => exact.fit(watch),
+            Path::Explicit(parts) => {
+                let (settings, components, rows) = *parts;
+                StreamFit::fit(&settings, components, &rows, watch)
+            }
+        }
+    }
+}
+
+/// A fit on the exact path.
+#[derive(Debug)]
+struct Exact {
     ridge: Ridge,
     mode: Mode,
     strength: f64,
@@ -36,19 +83,14 @@ struct Learned {
     strength: f64,
 }
 
-impl Problem {
-    pub(super) fn new(settings: &Settings, data: &Training, weights: &[f64]) -> Result<Self> {
+impl Exact {
+    fn new(settings: &Settings, data: &Training, weights: &[f64]) -> Result<Self> {
         check_strength(settings.strength)?;
         let split = settings
             .reference
             .split(data.targets.len(), settings.seed)?;
         let has_sensitive = !data.sensitive.columns().is_empty();
-        // Without sensitive columns, and at strength 0, there is nothing to take out.
-        let mode = if has_sensitive && settings.strength > 0.0 {
-            settings.mode
-        } else {
-            Mode::Plain
-        };
+        let mode = settings.effective_mode(has_sensitive);
         let mut rule = settings.partition.settled(data.sensitive);
         if mode == Mode::Plain {
             // The cells are for the report only: no value is a reason to refuse.
@@ -62,8 +104,7 @@ impl Problem {
         warnings.extend(data.warnings());
         let everywhere = partition.assign(data.sensitive)?;
         Ok(Self {
-            ridge: Ridge::new(settings.penalty, settings.solver)?
-                .with_intercept(settings.intercept),
+            ridge: settings.ridge()?,
             mode,
             has_sensitive,
             strength: settings.strength,
@@ -77,8 +118,7 @@ impl Problem {
         })
     }
 
-    /// Learns.
-    pub fn fit(self, watch: &Watch) -> Result<Fit> {
+    fn fit(self, watch: &Watch) -> Result<Fit> {
         let learned = self.learn(watch)?;
         let Solution {
             coefficients,

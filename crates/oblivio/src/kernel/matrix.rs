@@ -43,6 +43,17 @@ impl Lower {
         })
     }
 
+    /// The lower triangle of these entries.
+    pub(crate) fn from_fn(len: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
+        let column = |j: usize| (0..len).map(move |i| (i, j));
+        let entries = (0..len).flat_map(column);
+        let values = entries.map(|(i, j)| if i < j { 0.0 } else { entry(i, j) });
+        Self {
+            values: values.collect(),
+            len,
+        }
+    }
+
     /// The number of rows.
     pub fn len(&self) -> usize {
         self.len
@@ -190,7 +201,18 @@ impl<'k> KernelMatrix<'k> {
 
     /// All entries, column after column, into a buffer of the right size.
     pub fn entries_into(&self, out: &mut [f64], watch: &Watch) -> Result<()> {
-        self.panels(out, &|_| 0, &|_, _| (), watch)
+        self.panels((out, self.shape.0), &|_| 0, &|_, _| (), watch)
+    }
+
+    /// All entries, each tile passing through `correct` while it is in cache, into columns that are `stride` apart.
+    pub(crate) fn corrected_into(
+        &self,
+        out: &mut [f64],
+        stride: usize,
+        correct: &(impl Fn(&Span, &mut Tile) + Sync),
+        watch: &Watch,
+    ) -> Result<()> {
+        self.panels((out, stride), &|_| 0, correct, watch)
     }
 
     /// All entries, each tile passing through `correct` while it is in cache.
@@ -214,7 +236,7 @@ impl<'k> KernelMatrix<'k> {
                 gigabytes: rows as f64 * columns as f64 * 8e-9,
             })?;
         values = vec![0.0; entries];
-        self.panels(&mut values, &|_| 0, correct, watch)?;
+        self.panels((&mut values, rows), &|_| 0, correct, watch)?;
         Ok(values)
     }
 
@@ -225,7 +247,7 @@ impl<'k> KernelMatrix<'k> {
         correct: &(impl Fn(&Span, &mut Tile) + Sync),
         watch: &Watch,
     ) -> Result<()> {
-        self.panels(&mut out.values, &|column| column, correct, watch)
+        self.panels((&mut out.values, out.len), &|column| column, correct, watch)
     }
 
     /// The lower triangle of the plain matrix, into a buffer of the right size.
@@ -233,10 +255,10 @@ impl<'k> KernelMatrix<'k> {
         self.lower(out, &|_, _| (), watch)
     }
 
-    /// Fills panels of columns in parallel, each from row `first(column)` on.
+    /// Fills panels of columns (`stride` apart) in parallel, each from row `first(column)` on.
     fn panels(
         &self,
-        values: &mut [f64],
+        (values, stride): (&mut [f64], usize),
         first: &(impl Fn(usize) -> usize + Sync),
         correct: &(impl Fn(&Span, &mut Tile) + Sync),
         watch: &Watch,
@@ -247,7 +269,7 @@ impl<'k> KernelMatrix<'k> {
         }
         watch.begin("kernel matrix", columns.div_ceil(COLUMNS))?;
         values
-            .par_chunks_mut(rows * COLUMNS)
+            .par_chunks_mut(stride * COLUMNS)
             .enumerate()
             .with_max_len(1)
             .for_each_init(Vec::new, |spare, (panel, values)| {
@@ -255,13 +277,13 @@ impl<'k> KernelMatrix<'k> {
                     return;
                 }
                 let start = panel * COLUMNS;
-                let width = values.len() / rows;
+                let width = values.len() / stride;
                 for top in (first(start)..rows).step_by(ROWS) {
                     let span = Span {
                         rows: top..(top + ROWS).min(rows),
                         columns: start..start + width,
                     };
-                    let mut tile = Tile::new(&mut values[top..], rows, span.rows.len(), width);
+                    let mut tile = Tile::new(&mut values[top..], stride, span.rows.len(), width);
                     self.fill(&span, &mut tile, spare);
                     correct(&span, &mut tile);
                 }

@@ -1,7 +1,10 @@
-//! Learners. They see a Gram matrix; whether it is oblivious is none of their business.
+//! Learners. They see a Gram matrix or the moments of features; whether these are oblivious is none of their business.
 
+mod linear;
 mod ridge;
 mod system;
 
+pub(crate) use linear::dot;
+pub use linear::{Linear, PathPoint};
 pub use ridge::{Intercept, Ridge, Solution};
 pub use system::{Convergence, Solver};

@@ -56,6 +56,18 @@ impl Ridge {
         }
     }
 
+    pub(super) fn penalty(&self) -> f64 {
+        self.penalty
+    }
+
+    pub(super) fn solver(&self) -> Solver {
+        self.solver
+    }
+
+    pub(super) fn intercept(&self) -> Intercept {
+        self.intercept
+    }
+
     /// The same regression with or without an intercept.
     #[must_use]
     pub fn with_intercept(self, intercept: Intercept) -> Self {

@@ -192,6 +192,11 @@ impl System {
 pub(super) struct Factor(Lower);
 
 impl Factor {
+    /// L, of which only the lower triangle counts.
+    pub(super) fn lower(&self) -> MatRef<'_, f64> {
+        self.0.as_mat()
+    }
+
     pub(super) fn solve(&self, right_sides: &[Vec<f64>]) -> (Vec<Vec<f64>>, Convergence) {
         let mut solutions = right_sides.to_vec();
         for solution in &mut solutions {

@@ -1,14 +1,16 @@
 //! The partition of the sensitive values into cells, and what becomes of values it has no cell for.
 
 mod axis;
+mod cuts;
 mod rule;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use self::axis::{Axis, Cut, UNSEEN};
+pub(crate) use self::cuts::Cuts;
 pub use self::rule::{
     Binning, CellCount, EmptyCell, Missing, OutOfRange, PartitionRule, Policies, UnseenCategory,
 };
@@ -45,6 +47,14 @@ pub struct Assignment {
     pub uses: Uses,
 }
 
+/// Where rows with one key belong.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Place {
+    Cell(usize),
+    /// Weights over the cells.
+    Mixture(Vec<f64>),
+}
+
 /// How many rows needed a policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -60,6 +70,42 @@ pub struct Uses {
     /// A feature's category that was not there at the fit, taken as none.
     #[serde(default)]
     pub unseen_level: usize,
+}
+
+/// The keys that rows have, numbered as they come: a *slot* each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Tally {
+    width: usize,
+    slots: HashMap<Vec<u32>, usize>,
+    pub(crate) keys: Vec<Vec<u32>>,
+    pub(crate) mass: Vec<f64>,
+    pub(crate) counts: Vec<usize>,
+}
+
+impl Tally {
+    pub(crate) fn new(width: usize) -> Self {
+        Self {
+            width,
+            ..Self::default()
+        }
+    }
+
+    /// The slot of the row whose key lies at this place among `keys`.
+    pub(crate) fn slot(&mut self, keys: &[u32], row: usize) -> usize {
+        self.slot_of(&keys[row * self.width..(row + 1) * self.width])
+    }
+
+    pub(crate) fn slot_of(&mut self, key: &[u32]) -> usize {
+        if let Some(&slot) = self.slots.get(key) {
+            return slot;
+        }
+        let slot = self.keys.len();
+        self.slots.insert(key.to_vec(), slot);
+        self.keys.push(key.to_vec());
+        self.mass.push(0.0);
+        self.counts.push(0);
+        slot
+    }
 }
 
 impl Uses {
@@ -101,38 +147,17 @@ impl Partition {
                 needed: 1,
             });
         }
-        rule.check(reference)?;
-        let kinds: Vec<Kind> = reference.columns().iter().map(|c| rule.kind(c)).collect();
-        let continuous = kinds.iter().filter(|k| **k == Kind::Continuous).count();
-        let cells = rule.cells.resolve(effective_rows(weights), continuous);
-        let mut warnings = Vec::new();
-        let axes = reference
-            .columns()
-            .iter()
-            .zip(&kinds)
-            .map(|(column, kind)| Axis::fit(column, weights, *kind, cells, rule, &mut warnings))
-            .collect::<Result<Vec<_>>>()?;
-        let mut occupied: BTreeMap<Vec<u32>, (f64, usize)> = BTreeMap::new();
-        for (key, weight) in locate(&axes, reference, rule.policies)?.0.zip(weights) {
-            let (mass, count) = occupied.entry(key).or_default();
-            *mass += weight;
-            *count += 1;
+        let rows = effective_rows(weights.len(), weights.iter().sum());
+        let (mut cuts, mut warnings) = Cuts::fit(rule, reference, weights, rows)?;
+        let keys = cuts.keys(reference)?;
+        let mut tally = Tally::new(reference.columns().len());
+        for (row, weight) in weights.iter().enumerate() {
+            let slot = tally.slot(&keys, row);
+            tally.mass[slot] += weight;
+            tally.counts[slot] += 1;
         }
-        if occupied.len() == 1 && !axes.is_empty() {
-            warnings.push(Warning::SingleCell);
-        }
-        let singletons = occupied.values().filter(|(_, count)| *count == 1).count();
-        if singletons > 0 {
-            warnings.push(Warning::SingletonCells { count: singletons });
-        }
-        let (keys, (mass, counts)) = occupied.into_iter().unzip();
-        let partition = Self {
-            axes,
-            policies: rule.policies,
-            keys,
-            mass,
-            counts,
-        };
+        let (partition, _, remarks) = cuts.partition(&tally.keys, &tally.mass, &tally.counts);
+        warnings.extend(remarks);
         Ok((partition, warnings))
     }
 
@@ -225,7 +250,7 @@ impl Partition {
                 cells.push(cell);
                 continue;
             }
-            mixtures.push(self.stand_in(&key, sensitive, row)?);
+            mixtures.push(self.stand_in(&key, &|axis| value_of(&self.axes[axis], sensitive, row))?);
             let cell = (self.len() + mixtures.len() - 1) as u32;
             known.insert(key, cell);
             cells.push(cell);
@@ -237,14 +262,38 @@ impl Partition {
         })
     }
 
+    /// The cell of a key of these cuts, or the weights over the cells that stand in for it.
+    pub(crate) fn place(
+        &self,
+        cuts: &Cuts,
+        key: &[u32],
+        uses: &mut Uses,
+        rows: usize,
+    ) -> Result<Place> {
+        let own = key;
+        let key = cuts.key_in(&self.axes, own);
+        if let Ok(cell) = self.keys.binary_search(&key) {
+            return Ok(Place::Cell(cell));
+        }
+        if key.contains(&UNSEEN) {
+            uses.unseen_category += rows;
+        } else {
+            uses.empty_cell += rows;
+        }
+        let value = |axis: usize| cuts.value(axis, own[axis]);
+        Ok(Place::Mixture(self.stand_in(&key, &value)?))
+    }
+
     /// The weights over the cells that stand in for a key without reference rows.
-    fn stand_in(&self, key: &[u32], sensitive: &Sensitive, row: usize) -> Result<Vec<f64>> {
+    ///
+    /// `value` is the row's value on an axis, for the sentence that refuses it.
+    fn stand_in(&self, key: &[u32], value: &dyn Fn(usize) -> String) -> Result<Vec<f64>> {
         let total: f64 = self.mass.iter().sum();
         let population = || self.mass.iter().map(|mass| mass / total).collect();
         let zero = || vec![0.0; self.len()];
         if let Some(axis) = key.iter().position(|&p| p == UNSEEN) {
             return match self.policies.category {
-                UnseenCategory::Error => Err(Self::unseen(&self.axes[axis], sensitive, row)),
+                UnseenCategory::Error => Err(Self::unseen(&self.axes[axis], value(axis))),
                 UnseenCategory::Population => Ok(population()),
                 UnseenCategory::Zero => Ok(zero()),
             };
@@ -314,17 +363,7 @@ impl Partition {
         (total > 0.0).then(|| inside.iter().map(|mass| mass / total).collect())
     }
 
-    fn unseen(axis: &Axis, sensitive: &Sensitive, row: usize) -> Error {
-        let value = sensitive
-            .column(&axis.name)
-            .map_or(String::new(), |column| {
-                match &column.select(&[row]).values {
-                    Values::Numbers(values) => values[0].to_string(),
-                    Values::Categories { levels, codes } => {
-                        levels.get(codes[0] as usize).cloned().unwrap_or_default()
-                    }
-                }
-            });
+    fn unseen(axis: &Axis, value: String) -> Error {
         let known = match &axis.cut {
             Cut::Categories { levels } => listed(levels),
             Cut::Bins { .. } => String::new(),
@@ -349,6 +388,20 @@ impl Partition {
                     && key.iter().zip(&self.axes).all(|(p, axis)| *p < axis.len())
             })
     }
+}
+
+/// A row's value on an axis, in words.
+fn value_of(axis: &Axis, sensitive: &Sensitive, row: usize) -> String {
+    sensitive
+        .column(&axis.name)
+        .map_or(String::new(), |column| {
+            match &column.select(&[row]).values {
+                Values::Numbers(values) => values[0].to_string(),
+                Values::Categories { levels, codes } => {
+                    levels.get(codes[0] as usize).cloned().unwrap_or_default()
+                }
+            }
+        })
 }
 
 /// Ever wider ranges around a bin: dyadic ones halve the resolution, others take in both neighbours.
@@ -394,10 +447,8 @@ fn locate<'s>(
 }
 
 /// Rows, or the sum of their weights where weights count repetitions: what the number of cells grows with.
-fn effective_rows(weights: &[f64]) -> usize {
-    weights
-        .len()
-        .max(weights.iter().sum::<f64>().round() as usize)
+pub(crate) fn effective_rows(rows: usize, weight: f64) -> usize {
+    rows.max(weight.round() as usize)
 }
 
 /// The first few of many names.

@@ -222,6 +222,7 @@ impl Args {
                 Intercept::None
             },
             solver: self.solver,
+            components: None,
             seed: self.seed,
         })
     }

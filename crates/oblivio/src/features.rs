@@ -1,0 +1,274 @@
+//! Oblivious features: those of landmarks, with the shifts of the cells taken off.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result, Warning};
+use crate::fit::Training;
+use crate::gather::{Gather, Rows};
+use crate::kernel::{Gamma, Kernel};
+use crate::landmarks::{Components, FeatureMap};
+use crate::moments::{Batch, Plan, PlanSettings, Sample, SensitiveRows};
+use crate::oblivious::check_strength;
+use crate::partition::{Assignment, Partition, PartitionRule};
+use crate::points::Points;
+use crate::reference::Reference;
+use crate::sensitive::Sensitive;
+use crate::watch::Watch;
+
+/// Oblivious features for a linear learner: $z(x, s) = f(x) - t\,(\bar f_{c(s)} - \bar f)$.
+///
+/// At t = 1 every linear function of z has the same mean in every cell, on the reference rows. A nonlinear learner can do
+/// better than that at telling the cells apart: give these features to linear models only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObliviousFeatures {
+    pub(crate) map: FeatureMap,
+    pub(crate) cells: Option<CellShifts>,
+}
+
+/// What is taken off the features of each cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CellShifts {
+    pub(crate) partition: Partition,
+    pub(crate) strength: f64,
+    /// The mean features of each cell, cell after cell.
+    #[serde(skip)]
+    pub(crate) means: Vec<f64>,
+}
+
+/// The settings of oblivious features.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FeatureSettings {
+    /// The kernel, its γ perhaps by rule.
+    pub kernel: Kernel<Gamma>,
+    /// How many landmarks there are to be, and how they are found.
+    pub components: Components,
+    /// t
+    pub strength: f64,
+    /// How sensitive values become cells.
+    pub partition: PartitionRule,
+    /// Which rows estimate the means. All rows can be landmarks.
+    pub reference: Reference,
+    /// For everything random.
+    pub seed: u64,
+}
+
+impl FeatureSettings {
+    /// Fits the features. The targets of `data` are not used.
+    pub fn fit(&self, data: Training, watch: &Watch) -> Result<(ObliviousFeatures, Vec<Warning>)> {
+        self.reference.check(data.points.len())?;
+        let ones = vec![1.0; data.points.len()];
+        let weights = data.weights.unwrap_or(&ones);
+        let rows: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
+        let settings = Self {
+            reference: self.reference.renumbered(&rows),
+            partition: self.partition.settled(data.sensitive),
+            ..self.clone()
+        };
+        let kept = Rows::select(
+            &Batch {
+                points: data.points,
+                sensitive: SensitiveRows::Columns(data.sensitive),
+                targets: None,
+                weights: data.weights,
+            },
+            data.sensitive,
+            &rows,
+        );
+        let sample = Sample::of(&kept.points, &kept.sensitive, &kept.weights, self.seed);
+        let mut fit = settings.begin(&sample, watch)?;
+        fit.update(kept.batch(), watch)?;
+        fit.finish(watch)
+    }
+
+    /// Begins a fit whose rows come in batches, by a sample of them.
+    pub(crate) fn begin(&self, sample: &Sample, watch: &Watch) -> Result<FeatureFit> {
+        check_strength(self.strength)?;
+        let settings = PlanSettings {
+            kernel: &self.kernel,
+            components: self.components,
+            partition: self.partition.clone(),
+            reference: &self.reference,
+            penalty: None,
+            seed: self.seed,
+        };
+        let (plan, members, warnings) = Plan::new(sample, &settings, watch)?;
+        let plan = Arc::new(plan);
+        let needs_means = !sample.sensitive.columns().is_empty() && self.strength > 0.0;
+        Ok(FeatureFit {
+            gather: needs_means.then(|| Gather::new(&plan, members, false)),
+            plan,
+            strength: self.strength,
+            warnings,
+        })
+    }
+}
+
+/// Features being fitted to rows that come in batches.
+#[derive(Clone, Debug)]
+pub struct FeatureFit {
+    pub(crate) plan: Arc<Plan>,
+    /// Absent where no mean is needed.
+    pub(crate) gather: Option<Gather>,
+    pub(crate) strength: f64,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl FeatureFit {
+    /// Adds rows.
+    pub fn update(&mut self, batch: Batch, watch: &Watch) -> Result<()> {
+        match &mut self.gather {
+            Some(gather) => gather.update(batch, watch),
+            None => batch.check(),
+        }
+    }
+
+    /// The features.
+    pub fn finish(self, watch: &Watch) -> Result<(ObliviousFeatures, Vec<Warning>)> {
+        let mut warnings = self.warnings;
+        let cells = match self.gather {
+            None => None,
+            Some(gather) => {
+                let sums = gather.reference.whitened(watch)?;
+                let cells = sums.cells()?;
+                warnings.extend(cells.warnings.iter().cloned());
+                Some(CellShifts {
+                    means: cells.absolute(&sums.origin),
+                    partition: cells.partition,
+                    strength: self.strength,
+                })
+            }
+        };
+        let map = self.plan.map.clone();
+        Ok((ObliviousFeatures { map, cells }, warnings))
+    }
+}
+
+impl ObliviousFeatures {
+    /// The plain map.
+    pub fn map(&self) -> &FeatureMap {
+        &self.map
+    }
+
+    /// The partition, if there are sensitive columns.
+    pub fn partition(&self) -> Option<&Partition> {
+        self.cells.as_ref().map(|cells| &cells.partition)
+    }
+
+    /// The oblivious features of every row, row after row, and the cells.
+    pub fn transform(
+        &self,
+        points: &Points,
+        sensitive: Option<&Sensitive>,
+        watch: &Watch,
+    ) -> Result<(Vec<f64>, Option<Assignment>)> {
+        let Some(cells) = &self.cells else {
+            return Ok((self.map.features(points, watch)?, None));
+        };
+        let Some(sensitive) = sensitive else {
+            let names: Vec<&str> = cells.partition.columns().map(|(name, _)| name).collect();
+            return Err(Error::SensitiveNeeded {
+                columns: names.join(", "),
+            });
+        };
+        let assignment = cells.partition.assign(sensitive)?;
+        if assignment.cells.len() != points.len() {
+            return Err(Error::Length {
+                what: "the sensitive part",
+                found: assignment.cells.len(),
+                needed: points.len(),
+            });
+        }
+        let mut features = self.map.features(points, watch)?;
+        let shifts = cells.shifts(&assignment, self.map.len());
+        features
+            .par_chunks_mut(self.map.len())
+            .zip(&assignment.cells)
+            .for_each(|(row, cell)| {
+                let shift = &shifts[*cell as usize];
+                row.iter_mut().zip(shift).for_each(|(f, s)| *f -= s);
+            });
+        Ok((features, Some(assignment)))
+    }
+}
+
+impl CellShifts {
+    /// t times the shift of every cell, then of every mixture.
+    fn shifts(&self, assignment: &Assignment, width: usize) -> Vec<Vec<f64>> {
+        let total: f64 = self.partition.mass().iter().sum();
+        let shares: Vec<f64> = self.partition.mass().iter().map(|m| m / total).collect();
+        let combine = |weights: &[f64]| {
+            let mut sum = vec![0.0; width];
+            for (weight, mean) in weights.iter().zip(self.means.chunks(width)) {
+                sum.iter_mut().zip(mean).for_each(|(s, m)| *s += weight * m);
+            }
+            sum
+        };
+        let overall = combine(&shares);
+        let less_overall = |mean: Vec<f64>| -> Vec<f64> {
+            let pairs = mean.iter().zip(&overall);
+            pairs.map(|(m, o)| self.strength * (m - o)).collect()
+        };
+        let cells = self.means.chunks(width).map(<[f64]>::to_vec);
+        let mixtures = assignment.mixtures.iter().map(|weights| combine(weights));
+        cells.chain(mixtures).map(less_overall).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::column::Column;
+    use crate::random;
+
+    fn points(rows: usize, seed: u64) -> Points<'static> {
+        use rand::RngExt;
+        let mut random = random::generator(seed, random::Stream::Simulation);
+        Points::new(
+            (0..2 * rows)
+                .map(|_| random.random::<f64>())
+                .collect::<Vec<_>>(),
+            2,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn the_cells_have_equal_mean_features_after_and_not_before() {
+        let points = points(60, 3);
+        let groups = (0..60)
+            .map(|i| f64::from(u8::from(points.row(i)[0] > 0.5)))
+            .collect();
+        let sensitive = Sensitive::new(vec![Column::numbers("s", groups)], 60).unwrap();
+        let settings = FeatureSettings {
+            kernel: "rbf(gamma=2)".parse().unwrap(),
+            components: Components::new(10),
+            strength: 1.0,
+            partition: PartitionRule::default(),
+            reference: Reference::All,
+            seed: 0,
+        };
+        let training = Training {
+            points: &points,
+            sensitive: &sensitive,
+            targets: &[],
+            weights: None,
+        };
+        let watch = Watch::default();
+        let (fitted, _) = settings.fit(training, &watch).unwrap();
+        let plain = fitted.map().features(&points, &watch).unwrap();
+        let (after, cells) = fitted.transform(&points, Some(&sensitive), &watch).unwrap();
+        let cells = cells.unwrap().cells;
+        let gap = |features: &[f64], k: usize| {
+            let mean = |cell: u32| {
+                let rows: Vec<usize> = (0..60).filter(|&i| cells[i] == cell).collect();
+                rows.iter().map(|i| features[i * 10 + k]).sum::<f64>() / rows.len() as f64
+            };
+            (mean(0) - mean(1)).abs()
+        };
+        assert!((0..10).any(|k| gap(&plain, k) > 0.1));
+        assert!((0..10).all(|k| gap(&after, k) < 1e-12));
+    }
+}

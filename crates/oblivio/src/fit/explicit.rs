@@ -1,0 +1,288 @@
+//! The explicit path: rows come in batches, and only their moments stay.
+
+use std::sync::Arc;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+use super::{CellSummary, Fit, Mode, Settings, Summary};
+use crate::error::{Error, Result, Warning};
+use crate::gather::{Gather, Rows};
+use crate::kernel::KernelMatrix;
+use crate::landmarks::{Components, FeatureMap};
+use crate::learn::{Linear, Ridge, dot};
+use crate::moments::{Batch, CellFeatures, Design, Plan, PlanSettings, Sample, SensitiveRows};
+use crate::oblivious::check_strength;
+use crate::points::Points;
+use crate::predictor::{Offsets, Predictor};
+use crate::watch::Watch;
+
+/// A fit of ridge regression on landmarks, whose rows come in batches.
+///
+/// All rows are given to [`update`](Self::update); then [`solve`](Self::solve) has the regression, which may ask for them
+/// a second time.
+#[derive(Clone, Debug)]
+pub struct StreamFit {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) gather: Gather,
+    ridge: Ridge,
+    mode: Mode,
+    strength: f64,
+    has_sensitive: bool,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// A regression whose offsets may still need a second look at the rows.
+pub struct Solved {
+    predictor: Predictor,
+    summary: Summary,
+    /// For offsets from leave-one-out scores.
+    left_out: Option<LeftOut>,
+}
+
+/// Leave-one-out scores, added up per cell as the rows come by again.
+struct LeftOut {
+    map: FeatureMap,
+    /// $L^{-1}R$, $L^{-1}\bar z$ and 1/W, from which leverages follow.
+    influence: (Mat<f64>, Vec<f64>, f64),
+    /// The weighted sum of the scores in each cell.
+    sums: Vec<f64>,
+}
+
+impl StreamFit {
+    /// Begins a fit by a sample of its rows. Kinds of sensitive columns in `settings` are settled.
+    pub(crate) fn new(
+        settings: &Settings,
+        components: Components,
+        sample: &Sample,
+        watch: &Watch,
+    ) -> Result<Self> {
+        let has_sensitive = !sample.sensitive.columns().is_empty();
+        let mut partition = settings.partition.clone();
+        if settings.effective_mode(has_sensitive) == Mode::Plain {
+            // The cells are for the report only: no value is a reason to refuse.
+            partition.policies = partition.policies.for_report();
+        }
+        let plan_settings = PlanSettings {
+            kernel: &settings.kernel,
+            components,
+            partition,
+            reference: &settings.reference,
+            penalty: Some(settings.penalty),
+            seed: settings.seed,
+        };
+        // Before the long part, not after it.
+        settings.ridge()?;
+        let (plan, members, warnings) = Plan::new(sample, &plan_settings, watch)?;
+        let gather = Gather::new(&Arc::new(plan), members, true);
+        Self::of(settings, gather, warnings)
+    }
+
+    /// A fit with these moments.
+    pub(crate) fn of(settings: &Settings, gather: Gather, warnings: Vec<Warning>) -> Result<Self> {
+        check_strength(settings.strength)?;
+        let plan = Arc::clone(&gather.reference.plan);
+        let has_sensitive = plan.has_sensitive();
+        Ok(Self {
+            plan,
+            gather,
+            ridge: settings.ridge()?,
+            mode: settings.effective_mode(has_sensitive),
+            strength: settings.strength,
+            has_sensitive,
+            warnings,
+        })
+    }
+
+    /// All rows of a table that is in memory.
+    pub(super) fn fit(
+        settings: &Settings,
+        components: Components,
+        rows: &Rows,
+        watch: &Watch,
+    ) -> Result<Fit> {
+        let sample = Sample::of(&rows.points, &rows.sensitive, &rows.weights, settings.seed);
+        let mut fit = Self::new(settings, components, &sample, watch)?;
+        drop(sample);
+        fit.warnings.extend(super::constant_features(&rows.points));
+        watch.begin("moments", rows.points.len())?;
+        fit.update(rows.batch(), watch)?;
+        let mut solved = fit.solve(watch)?;
+        if solved.needs_rows() {
+            solved.update(rows.batch(), watch)?;
+        }
+        solved.finish()
+    }
+
+    /// Adds rows.
+    pub fn update(&mut self, batch: Batch, watch: &Watch) -> Result<()> {
+        self.gather.update(batch, watch)
+    }
+
+    /// Solves for what the rows so far amount to.
+    pub fn solve(&self, watch: &Watch) -> Result<Solved> {
+        let training_rows = self.gather.training().rows();
+        let reference_rows = self.gather.reference.rows();
+        if training_rows.max(reference_rows) < 2 {
+            return Err(Error::TooFewRows {
+                what: "the table",
+                found: training_rows.max(reference_rows),
+                needed: 2,
+            });
+        }
+        watch.begin("normal equations", 0)?;
+        let reference = self.gather.reference.clone().whitened(watch)?;
+        let apart = match &self.gather.training {
+            Some(training) => Some(training.clone().whitened(watch)?),
+            None => None,
+        };
+        let training = apart.as_ref().unwrap_or(&reference);
+        let cells = reference.cells()?;
+        let warnings = [&self.warnings[..], &cells.warnings].concat();
+        let (shift, uses) = cells.shifts(training)?;
+        let taken = (self.mode == Mode::Oblivious).then_some((&shift, self.strength));
+        let design = Design::new(training, taken)?;
+        let (linear, influence) = self.ridge.solve_with_influence(&design, watch)?;
+        let left_out = (self.mode == Mode::MOblivious && self.gather.overlap()).then(|| LeftOut {
+            influence: influence.of_map(self.plan.map.root()),
+            map: self.plan.map.clone(),
+            sums: vec![0.0; cells.partition.len()],
+        });
+        let spread = design.centred().2.max(0.0) / design.weight();
+        let summary = Summary {
+            training_rows,
+            reference_rows,
+            cells: Vec::new(),
+            error: linear.error,
+            spread: spread.sqrt(),
+            convergence: linear.convergence.clone(),
+            uses,
+            warnings,
+        };
+        Ok(Solved {
+            predictor: self.predictor(&linear, cells, &reference.origin),
+            summary,
+            left_out,
+        })
+    }
+
+    /// $\langle w, R k_L(x)\rangle$ is an expansion over the landmarks with coefficients $Rw$.
+    fn predictor(&self, linear: &Linear, cells: CellFeatures, origin: &[f64]) -> Predictor {
+        let weights = faer::Col::from_fn(linear.weights.len(), |k| linear.weights[k]);
+        let coefficients = self.plan.map.root() * &weights;
+        let strength = if self.mode == Mode::Plain {
+            0.0
+        } else {
+            self.strength
+        };
+        let means = cells.means_of(&linear.weights, origin);
+        Predictor {
+            kernel: self.plan.map.kernel.clone(),
+            points: self.plan.map.landmarks.clone(),
+            coefficients: coefficients.iter().copied().collect(),
+            intercept: linear.intercept,
+            offsets: self
+                .has_sensitive
+                .then(|| Offsets::new(cells.partition, strength, &means)),
+        }
+    }
+}
+
+impl Solved {
+    /// Whether all rows must come by again before the fit is [`finish`](Self::finish)ed.
+    ///
+    /// The offsets of an m-oblivious model whose training rows estimate its means come from the scores of each row by the
+    /// model without that row.
+    pub fn needs_rows(&self) -> bool {
+        self.left_out.is_some()
+    }
+
+    /// Adds rows, the same as before.
+    pub fn update(&mut self, batch: Batch, watch: &Watch) -> Result<()> {
+        const BLOCK: usize = 4096;
+        let (Some(left_out), Some(offsets)) = (&mut self.left_out, &self.predictor.offsets) else {
+            return Ok(());
+        };
+        batch.check()?;
+        let SensitiveRows::Columns(sensitive) = batch.sensitive else {
+            return Ok(());
+        };
+        let cells = offsets.partition.assign(sensitive)?.cells;
+        let rows: Vec<usize> = (0..batch.points.len()).collect();
+        for block in rows.chunks(BLOCK) {
+            let points = batch.points.select(block);
+            let (leverages, values) = left_out.leverages(&points, &self.predictor.coefficients)?;
+            for (k, &row) in block.iter().enumerate() {
+                let weight = batch.weights.map_or(1.0, |weights| weights[row]);
+                if weight == 0.0 {
+                    continue;
+                }
+                let target = batch.targets.map_or(0.0, |targets| targets[row]);
+                let residual = target - self.predictor.intercept - values[k];
+                // As in the exact path: one share of the row is taken away.
+                let score = target - residual / (1.0 - weight.min(1.0) * leverages[k]);
+                left_out.sums[cells[row] as usize] += weight * (score - self.predictor.intercept);
+            }
+            watch.check()?;
+        }
+        Ok(())
+    }
+
+    /// The fit.
+    pub fn finish(self) -> Result<Fit> {
+        let Self {
+            mut predictor,
+            mut summary,
+            left_out,
+        } = self;
+        if let (Some(left_out), Some(offsets)) = (left_out, &mut predictor.offsets) {
+            let mass = offsets.partition.mass().iter();
+            let means: Vec<f64> = left_out.sums.iter().zip(mass).map(|(s, m)| s / m).collect();
+            if means.iter().any(|mean| !mean.is_finite()) {
+                return Err(Error::Overflow {
+                    what: "a leave-one-out score",
+                });
+            }
+            *offsets = Offsets::new(offsets.partition.clone(), offsets.strength, &means);
+        }
+        summary.cells = CellSummary::of(&predictor);
+        Ok(Fit { predictor, summary })
+    }
+}
+
+impl LeftOut {
+    /// The leverage of every point, and the value of the expansion there.
+    fn leverages(&self, points: &Points, coefficients: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
+        const CHUNK: usize = 256;
+        let (map, centre, share) = &self.influence;
+        let count = self.map.len();
+        let kernel = KernelMatrix::between(&self.map.kernel, points, &self.map.landmarks)?
+            .transposed()
+            .entries(&Watch::default())?;
+        let pairs: Vec<(f64, f64)> = kernel
+            .par_chunks(count * CHUNK)
+            .flat_map_iter(|chunk| {
+                let rows = chunk.len() / count;
+                let columns = MatRef::from_column_major_slice(chunk, count, rows);
+                let mut turned = vec![0.0; chunk.len()];
+                matmul(
+                    MatMut::from_column_major_slice_mut(&mut turned, count, rows),
+                    Accum::Replace,
+                    map.as_ref(),
+                    columns,
+                    1.0,
+                    Par::Seq,
+                );
+                let pair = |row: usize| {
+                    let vector = &turned[row * count..(row + 1) * count];
+                    let squares = vector.iter().zip(centre).map(|(v, c)| (v - c) * (v - c));
+                    let column = &chunk[row * count..(row + 1) * count];
+                    (share + squares.sum::<f64>(), dot(coefficients, column))
+                };
+                (0..rows).map(pair).collect::<Vec<_>>()
+            })
+            .collect();
+        Ok(pairs.into_iter().unzip())
+    }
+}

@@ -1,0 +1,231 @@
+//! Explicit features: Nyström on landmarks.
+
+mod select;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, MatRef, Par, Side};
+use rayon::prelude::*;
+
+pub use self::select::{Components, Selection};
+use crate::error::{Error, Result, Warning};
+use crate::kernel::{Kernel, KernelMatrix};
+use crate::points::Points;
+use crate::watch::Watch;
+
+/// Nyström features $f(x) = K_{LL}^{+1/2}\,(k(l_1, x), \dots, k(l_p, x))^\top$: $\langle f(x), f(x')\rangle$ is the kernel
+/// with both points projected onto the landmarks' span.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FeatureMap {
+    pub(crate) kernel: Kernel,
+    pub(crate) landmarks: Points<'static>,
+    /// $K_{LL}^{+1/2}$, symmetric, column after column.
+    pub(crate) root: Vec<f64>,
+}
+
+/// Rows whose features are computed at a time; fixed, so that the result does not depend on the threads.
+const CHUNK: usize = 256;
+
+impl FeatureMap {
+    /// Features on landmarks chosen by seed among these points, and a remark if there are fewer than asked for.
+    ///
+    /// The linear kernel needs no landmark from the data: if there are as many components as features of the points,
+    /// the features are those of the points.
+    pub fn choose(
+        kernel: Kernel,
+        points: &Points,
+        components: Components,
+        seed: u64,
+        watch: &Watch,
+    ) -> Result<(Self, Option<Warning>)> {
+        components.check()?;
+        let dim = points.dim();
+        if kernel == Kernel::Linear && dim <= components.count {
+            let unit = |at: usize| f64::from(u8::from(at.is_multiple_of(dim + 1)));
+            let axes = Points::new((0..dim * dim).map(unit).collect::<Vec<_>>(), dim)?;
+            return Ok((Self::on(kernel, axes)?, None));
+        }
+        let (landmarks, distinct) = components.choose(&kernel, points, seed, watch)?;
+        let map = Self::on(kernel, landmarks)?;
+        let (asked, made) = (components.count, map.len());
+        let remark = if made == asked {
+            None
+        } else if made == distinct {
+            Some(Warning::FewerLandmarks { asked, made })
+        } else if components.tolerance > 0.0 {
+            // That is what a tolerance is for.
+            None
+        } else {
+            Some(Warning::KernelExhausted { asked, made })
+        };
+        Ok((map, remark))
+    }
+
+    /// Features on these landmarks.
+    ///
+    /// Directions whose eigenvalue is lost in rounding are left out of the pseudo-inverse.
+    pub fn on(kernel: Kernel, landmarks: Points<'static>) -> Result<Self> {
+        let count = landmarks.len();
+        let gram = KernelMatrix::of(&kernel, &landmarks).entries(&Watch::default())?;
+        if gram.iter().any(|v| !v.is_finite()) {
+            return Err(Error::Overflow {
+                what: "the kernel of two landmarks",
+            });
+        }
+        let eigen = MatRef::from_column_major_slice(&gram, count, count)
+            .self_adjoint_eigen(Side::Lower)
+            .map_err(|_| Error::Overflow {
+                what: "the decomposition of the landmarks' kernel matrix",
+            })?;
+        let values: Vec<f64> = eigen.S().column_vector().iter().copied().collect();
+        let floor = values.iter().fold(0.0f64, |a, b| a.max(*b)) * count as f64 * f64::EPSILON;
+        let vectors = eigen.U();
+        // U S^{-1/4} times its transpose is exactly symmetric.
+        let half = Mat::from_fn(count, count, |i, j| {
+            if values[j] > floor {
+                vectors[(i, j)] * values[j].powf(-0.25)
+            } else {
+                0.0
+            }
+        });
+        let mut root = vec![0.0; count * count];
+        matmul(
+            MatMut::from_column_major_slice_mut(&mut root, count, count),
+            Accum::Replace,
+            half.as_ref(),
+            half.transpose(),
+            1.0,
+            Par::rayon(rayon::current_num_threads()),
+        );
+        Ok(Self {
+            kernel,
+            landmarks,
+            root,
+        })
+    }
+
+    /// The number of features.
+    pub fn len(&self) -> usize {
+        self.landmarks.len()
+    }
+
+    /// Whether there is no feature; no map is empty.
+    pub fn is_empty(&self) -> bool {
+        self.landmarks.is_empty()
+    }
+
+    /// The landmarks.
+    pub fn landmarks(&self) -> &Points<'static> {
+        &self.landmarks
+    }
+
+    /// The features of every point, row after row.
+    pub fn features(&self, points: &Points, watch: &Watch) -> Result<Vec<f64>> {
+        let count = self.len();
+        let matrix = KernelMatrix::between(&self.kernel, points, &self.landmarks)?;
+        let mut features = matrix.transposed().entries(watch)?;
+        features
+            .par_chunks_mut(count * CHUNK)
+            .for_each(|chunk| self.whiten(chunk, count, 0));
+        watch.check()?;
+        Ok(features)
+    }
+
+    /// Turns kernel columns into features: rows of `stride` numbers, of which those at `at..at + p` are kernel values.
+    pub(crate) fn whiten(&self, rows: &mut [f64], stride: usize, at: usize) {
+        let count = self.len();
+        let number = rows.len() / stride;
+        let mut whole = MatMut::from_column_major_slice_mut(rows, stride, number);
+        let mut columns = whole.as_mut().subrows_mut(at, count);
+        let kernel = columns.as_ref().to_owned();
+        matmul(
+            columns.as_mut(),
+            Accum::Replace,
+            self.root(),
+            kernel.as_ref(),
+            1.0,
+            Par::Seq,
+        );
+    }
+
+    /// The largest eigenvalue of $K_{LL}^+$, by power iteration: by how much whitening can amplify an error.
+    pub(crate) fn amplification(&self) -> f64 {
+        const STEPS: usize = 30;
+        let mut vector = faer::Col::from_fn(self.len(), |i| 1.0 + (i % 7) as f64);
+        let mut largest = 0.0;
+        for _ in 0..STEPS {
+            let length = vector.norm_l2();
+            if length == 0.0 {
+                break;
+            }
+            vector = self.root() * (vector * faer::Scale(1.0 / length));
+            largest = vector.norm_l2();
+        }
+        largest * largest
+    }
+
+    /// $K_{LL}^{+1/2}$
+    pub(crate) fn root(&self) -> MatRef<'_, f64> {
+        MatRef::from_column_major_slice(&self.root, self.len(), self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::named::Named;
+    use crate::random;
+
+    fn points(rows: usize, seed: u64) -> Points<'static> {
+        use rand::RngExt;
+        let mut random = random::generator(seed, random::Stream::Simulation);
+        Points::new(
+            (0..2 * rows)
+                .map(|_| random.random::<f64>())
+                .collect::<Vec<_>>(),
+            2,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn with_every_row_a_landmark_the_features_give_the_kernel_back() {
+        let points = points(40, 1);
+        let kernel: Kernel = "rbf(gamma=3)".parse().unwrap();
+        let map = FeatureMap::choose(
+            kernel.clone(),
+            &points,
+            Components::new(100),
+            0,
+            &Watch::default(),
+        )
+        .unwrap()
+        .0;
+        let features = map.features(&points, &Watch::default()).unwrap();
+        for i in 0..40 {
+            for j in 0..40 {
+                let inner: f64 = (0..40)
+                    .map(|k| features[i * 40 + k] * features[j * 40 + k])
+                    .sum();
+                assert!((inner - kernel.at(points.row(i), points.row(j))).abs() < 1e-6);
+            }
+        }
+    }
+
+    #[test]
+    fn landmarks_do_not_depend_on_order_or_repetition() {
+        let points = points(30, 2);
+        let shuffled = points.select(&(0..60).map(|i| (i * 7) % 30).collect::<Vec<_>>());
+        let kernel: Kernel = "rbf(gamma=1)".parse().unwrap();
+        for (_, selection) in Selection::NAMES {
+            let map = |points| {
+                let components = Components {
+                    selection: *selection,
+                    ..Components::new(8)
+                };
+                FeatureMap::choose(kernel.clone(), points, components, 5, &Watch::default())
+                    .unwrap()
+            };
+            assert_eq!(map(&points), map(&shuffled));
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The second moments of features, as a linear learner needs them.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par, Side};
+
+use super::sums::{SensitiveSums, Sums};
+use crate::error::{Error, Result};
+use crate::kernel::Lower;
+
+/// Second moments of features z and a target. Whether z is oblivious is none of a learner's business.
+#[derive(Clone, Debug)]
+pub struct Design {
+    /// $\sum w uu^\top$ for $u = (z - o, y - o_y, 1)$, symmetric.
+    second: Mat<f64>,
+    origin: Vec<f64>,
+    rows: usize,
+}
+
+/// What is taken off the features: $\psi\Delta + \delta_0$.
+#[derive(Clone, Debug)]
+pub(crate) struct Shift {
+    /// Δ, a row for each feature of S, row after row.
+    pub(super) by_feature: Vec<f64>,
+    /// δ₀
+    pub(super) constant: Vec<f64>,
+}
+
+impl Design {
+    /// The design of $z = f - t(\psi\Delta + \delta_0)$: with P = $\sum w\psi u^\top$ and G = $\sum w\psi\psi^\top$,
+    /// $\sum w uu^\top - t(\Delta^\top P + P^\top\Delta) + t^2\Delta^\top G\Delta$, then moved by $-t\delta_0$.
+    pub(crate) fn new(sums: &Sums, shift: Option<(&Shift, f64)>) -> Result<Self> {
+        let (width, last) = (sums.width, sums.width - 1);
+        let features = width - 2;
+        let Some(lower) = &sums.second else {
+            return Err(Error::UnlikeMoments {
+                problem: "only means were gathered",
+            });
+        };
+        let lower = MatRef::from_column_major_slice(lower, width, width);
+        let mut second = Mat::from_fn(width, width, |i, j| lower[(i.max(j), i.min(j))]);
+        if let Some((shift, strength)) = shift {
+            let (count, gram, cross) = match &sums.sensitive {
+                SensitiveSums::Slots { sums, .. } => (sums.len() / width, None, sums),
+                SensitiveSums::Dense { count, gram, sums } => (*count, Some(gram), sums),
+            };
+            let delta = MatRef::from_column_major_slice(&shift.by_feature, features, count);
+            let cross = MatRef::from_column_major_slice(cross, width, count);
+            let threads = Par::rayon(rayon::current_num_threads());
+            let mut taken = Mat::zeros(features, width);
+            matmul(
+                taken.as_mut(),
+                Accum::Replace,
+                delta,
+                cross.transpose(),
+                strength,
+                threads,
+            );
+            let weighted = match gram {
+                None => Mat::from_fn(features, count, |k, j| delta[(k, j)] * cross[(last, j)]),
+                Some(gram) => delta * MatRef::from_column_major_slice(gram, count, count),
+            };
+            for j in 0..width {
+                for i in 0..features {
+                    second[(i, j)] -= taken[(i, j)];
+                    second[(j, i)] -= taken[(i, j)];
+                }
+            }
+            matmul(
+                second.as_mut().submatrix_mut(0, 0, features, features),
+                Accum::Add,
+                weighted.as_ref(),
+                delta.transpose(),
+                strength * strength,
+                threads,
+            );
+            let constant: Vec<f64> = shift.constant.iter().map(|v| -strength * v).collect();
+            translate(&mut second, &constant);
+        }
+        Ok(Self {
+            second,
+            origin: sums.origin.clone(),
+            rows: sums.rows,
+        })
+    }
+
+    /// The number of features.
+    pub fn len(&self) -> usize {
+        self.origin.len() - 1
+    }
+
+    /// Whether there is no feature.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// $\sum_i w_i$
+    pub fn weight(&self) -> f64 {
+        let last = self.second.nrows() - 1;
+        self.second[(last, last)]
+    }
+
+    /// The means of the features, and that of the target.
+    pub fn means(&self) -> (Vec<f64>, f64) {
+        let last = self.second.nrows() - 1;
+        let mean = |k: usize| self.origin[k] + self.second[(last, k)] / self.weight();
+        ((0..self.len()).map(mean).collect(), mean(self.len()))
+    }
+
+    /// $\sum w(z - \bar z)(z - \bar z)^\top$, $\sum w(z - \bar z)(y - \bar y)$ and $\sum w(y - \bar y)^2$.
+    pub(crate) fn centred(&self) -> (Lower, Vec<f64>, f64) {
+        let last = self.second.nrows() - 1;
+        let weight = self.weight();
+        let mean: Vec<f64> = (0..last).map(|k| self.second[(last, k)] / weight).collect();
+        self.parts(|i, j| self.second[(i, j)] - weight * mean[i] * mean[j])
+    }
+
+    /// The same about zero: $\sum w zz^\top$, $\sum w zy$ and $\sum w y^2$.
+    pub(crate) fn about_zero(&self) -> (Lower, Vec<f64>, f64) {
+        let mut moved = self.second.clone();
+        translate(&mut moved, &self.origin);
+        self.parts(|i, j| moved[(i, j)])
+    }
+
+    fn parts(&self, entry: impl Fn(usize, usize) -> f64) -> (Lower, Vec<f64>, f64) {
+        let count = self.len();
+        let gram = Lower::from_fn(count, &entry);
+        let cross = (0..count).map(|k| entry(count, k)).collect();
+        (gram, cross, entry(count, count))
+    }
+}
+
+/// Moves u by a vector (and zeros): $u' = u + v\,e$ where e is its last entry, which is 1.
+pub(super) fn translate(second: &mut Mat<f64>, shift: &[f64]) {
+    let last = second.nrows() - 1;
+    let weight = second[(last, last)];
+    let total: Vec<f64> = (0..last).map(|k| second[(k, last)]).collect();
+    let moved: Vec<(usize, f64)> = shift.iter().copied().enumerate().collect();
+    for (j, vj) in &moved {
+        for i in 0..last {
+            second[(i, *j)] += vj * total[i];
+            second[(*j, i)] += vj * total[i];
+        }
+    }
+    for (j, vj) in &moved {
+        for (i, vi) in &moved {
+            second[(*i, *j)] += weight * vi * vj;
+        }
+        second[(*j, last)] += weight * vj;
+        second[(last, *j)] += weight * vj;
+    }
+}
+
+/// Coefficients B with $(G_c + \rho I)B = C$ where $G_c = G - ss^\top/W$ is centred: the regression of features on ψ.
+///
+/// At ρ = 0 the pseudo-inverse is taken after scaling every ψ to unit variance, which changes no fitted value.
+pub(super) fn regression(
+    gram: MatRef<'_, f64>,
+    mass: &[f64],
+    weight: f64,
+    cross: MatRef<'_, f64>,
+    ridge: f64,
+) -> Result<Mat<f64>> {
+    let count = gram.nrows();
+    let centred = |i: usize, j: usize| gram[(i, j)] - mass[i] * mass[j] / weight;
+    let scale: Vec<f64> = (0..count)
+        .map(|i| {
+            let variance = centred(i, i) + ridge;
+            // What is lost in the rounding of its own sum is constant.
+            if variance > 1e-13 * gram[(i, i)] {
+                variance.sqrt().recip()
+            } else {
+                0.0
+            }
+        })
+        .collect();
+    let scaled = Mat::from_fn(count, count, |i, j| {
+        let diagonal = if i == j { ridge } else { 0.0 };
+        scale[i] * scale[j] * (centred(i, j) + diagonal)
+    });
+    let eigen = scaled
+        .as_ref()
+        .self_adjoint_eigen(Side::Lower)
+        .map_err(|_| Error::Overflow {
+            what: "the second moments of the sensitive features",
+        })?;
+    let values: Vec<f64> = eigen.S().column_vector().iter().copied().collect();
+    let floor = values.iter().fold(0.0f64, |a, b| a.max(*b)) * 1e-11;
+    let right = Mat::from_fn(count, cross.ncols(), |i, k| scale[i] * cross[(i, k)]);
+    let mut turned = eigen.U().transpose() * &right;
+    for i in 0..count {
+        let inverse = if values[i] > floor {
+            values[i].recip()
+        } else {
+            0.0
+        };
+        turned.row_mut(i).iter_mut().for_each(|v| *v *= inverse);
+    }
+    let solved = eigen.U() * &turned;
+    Ok(Mat::from_fn(count, cross.ncols(), |i, k| {
+        scale[i] * solved[(i, k)]
+    }))
+}

@@ -1,0 +1,505 @@
+//! The mergeable sums of the explicit path: one pass over the rows, and everything else from them.
+
+mod design;
+mod plan;
+mod sums;
+
+use std::sync::Arc;
+
+use faer::Mat;
+use faer::MatRef;
+use rayon::prelude::*;
+
+pub use self::design::Design;
+pub(crate) use self::design::Shift;
+use self::design::regression;
+pub use self::plan::Plan;
+pub(crate) use self::plan::{PlanSettings, SAMPLE, Sample, SensitivePlan};
+use self::sums::{Block, Psi};
+pub(crate) use self::sums::{SensitiveSums, Sums};
+use crate::error::{Error, Result, Warning};
+use crate::fit::check_weights;
+use crate::kernel::KernelMatrix;
+use crate::oblivious::check_strength;
+use crate::partition::{Partition, Place, Tally, Uses};
+use crate::points::Points;
+use crate::sensitive::Sensitive;
+use crate::watch::Watch;
+
+/// Numbers held of rows whose features are being summed: 32 MiB.
+const BLOCK: usize = 1 << 22;
+
+/// Sums over rows, from which oblivious ridge regression follows for every strength and penalty.
+///
+/// Rows are added in blocks of a fixed size, whatever the batches they come in: the same rows in the same order give the
+/// same bits. Moments of parts of a table merge to those of the table, and a part can be taken out again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moments {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) sums: Sums,
+    pending: Pending,
+}
+
+/// Rows that do not fill a block yet.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Pending {
+    points: Vec<f64>,
+    /// Slots of rows, or features of S: one of them stays empty.
+    slots: Vec<usize>,
+    psi: Vec<f64>,
+    targets: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+/// A batch of rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// X
+    pub points: &'a Points<'a>,
+    /// S
+    pub sensitive: SensitiveRows<'a>,
+    /// Y; zeros where there is none to learn from.
+    pub targets: Option<&'a [f64]>,
+    /// How often each row counts; once if absent.
+    pub weights: Option<&'a [f64]>,
+}
+
+/// The sensitive part of a batch, as the plan asks for it.
+#[derive(Clone, Copy, Debug)]
+pub enum SensitiveRows<'a> {
+    /// Columns, to be cut into cells.
+    Columns(&'a Sensitive),
+    /// Features ψ(s) of the sensitive values, row after row.
+    Features(&'a [f64]),
+}
+
+/// Mean features per cell.
+pub(crate) struct CellFeatures {
+    pub(crate) partition: Partition,
+    /// Those of each cell less the origin, cell after cell.
+    means: Vec<f64>,
+    /// Those of all reference rows less the origin.
+    overall: Vec<f64>,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl Batch<'_> {
+    /// Refuses parts of unequal length and values that are no numbers.
+    pub(crate) fn check(&self) -> Result<()> {
+        let rows = self.points.len();
+        let length = |what, found: usize| {
+            if found == rows {
+                Ok(())
+            } else {
+                Err(Error::Length {
+                    what,
+                    found,
+                    needed: rows,
+                })
+            }
+        };
+        match self.sensitive {
+            SensitiveRows::Columns(sensitive) => length("the sensitive part", sensitive.len())?,
+            SensitiveRows::Features(values) => {
+                if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+                    return Err(Error::NotFinite {
+                        name: "a sensitive feature".into(),
+                        row: at * rows / values.len(),
+                        value: values[at],
+                    });
+                }
+            }
+        }
+        if let Some(targets) = self.targets {
+            length("the target", targets.len())?;
+            if let Some(row) = targets.iter().position(|y| !y.is_finite()) {
+                return Err(Error::NotFinite {
+                    name: "the target".into(),
+                    row,
+                    value: targets[row],
+                });
+            }
+        }
+        match self.weights {
+            Some(weights) if weights.iter().any(|w| *w > 0.0) => check_weights(weights, rows),
+            Some(weights) => length("the weights", weights.len()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Moments {
+    /// The moments of no rows.
+    pub fn new(plan: Arc<Plan>) -> Self {
+        let mut origin = plan.origin.clone();
+        if plan.whitened {
+            plan.map.whiten(&mut origin, plan.map.len(), 0);
+        }
+        origin.push(0.0);
+        let sensitive = match &plan.sensitive {
+            SensitivePlan::Cells(cuts) => SensitiveSums::Slots {
+                cuts: cuts.clone(),
+                tally: Tally::new(cuts.names().count()),
+                sums: Vec::new(),
+            },
+            SensitivePlan::Features { count, .. } => SensitiveSums::Dense {
+                count: *count,
+                gram: vec![0.0; count * count],
+                sums: vec![0.0; count * (origin.len() + 1)],
+            },
+        };
+        Self {
+            sums: Sums::new(origin, plan.second, sensitive),
+            plan,
+            pending: Pending::default(),
+        }
+    }
+
+    /// What the moments are sums of.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Rows added, those of weight zero left out.
+    pub fn rows(&self) -> usize {
+        self.sums.rows + self.pending.targets.len()
+    }
+
+    /// Rows added that are in the sums by now: whole blocks.
+    pub(crate) fn summed_rows(&self) -> usize {
+        self.sums.rows
+    }
+
+    /// Adds rows.
+    pub fn update(&mut self, batch: Batch, watch: &Watch) -> Result<()> {
+        batch.check()?;
+        let Batch {
+            points,
+            sensitive,
+            targets,
+            weights,
+        } = batch;
+        let dim = self.plan.map.landmarks.dim();
+        if points.dim() != dim {
+            return Err(Error::Width {
+                found: points.dim(),
+                needed: dim,
+            });
+        }
+        let slots: Vec<usize> = match (&mut self.sums.sensitive, sensitive) {
+            (SensitiveSums::Slots { cuts, tally, .. }, SensitiveRows::Columns(sensitive)) => {
+                // Cuts grow; rows that are refused must leave no trace in them.
+                let mut grown = cuts.clone();
+                let keys = grown.keys(sensitive)?;
+                *cuts = grown;
+                (0..points.len())
+                    .map(|row| tally.slot(&keys, row))
+                    .collect()
+            }
+            (SensitiveSums::Dense { count, .. }, SensitiveRows::Features(values)) => {
+                if values.len() != *count * points.len() {
+                    return Err(Error::Ragged {
+                        found: values.len(),
+                        columns: *count,
+                    });
+                }
+                Vec::new()
+            }
+            _ => {
+                return Err(Error::UnlikeMoments {
+                    problem: "the plan asks for the sensitive part in another form",
+                });
+            }
+        };
+        let block = self.block();
+        for row in 0..points.len() {
+            let weight = weights.map_or(1.0, |weights| weights[row]);
+            if weight == 0.0 {
+                continue;
+            }
+            let pending = &mut self.pending;
+            pending.points.extend_from_slice(points.row(row));
+            match sensitive {
+                SensitiveRows::Columns(_) => pending.slots.push(slots[row]),
+                SensitiveRows::Features(values) => {
+                    let count = values.len() / points.len();
+                    let scaled = &values[row * count..(row + 1) * count];
+                    pending.psi.extend(scaled.iter().map(|v| weight.sqrt() * v));
+                }
+            }
+            pending.targets.push(targets.map_or(0.0, |y| y[row]));
+            pending.weights.push(weight);
+            if pending.targets.len() == block {
+                self.flush(watch)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows of a block.
+    fn block(&self) -> usize {
+        (BLOCK / self.sums.width).clamp(256, 8192)
+    }
+
+    /// Sums what is pending.
+    pub(crate) fn flush(&mut self, watch: &Watch) -> Result<()> {
+        watch.check()?;
+        let pending = std::mem::take(&mut self.pending);
+        let rows = pending.targets.len();
+        if rows == 0 {
+            return Ok(());
+        }
+        let (width, features) = (self.sums.width, self.plan.map.len());
+        if self.sums.rows == 0 {
+            self.sums.origin[features] = pending.targets.iter().sum::<f64>() / rows as f64;
+        }
+        let centre = self.sums.origin[features];
+        let roots: Vec<f64> = pending.weights.iter().map(|w| w.sqrt()).collect();
+        let points = Points::new(pending.points, self.plan.map.landmarks.dim())?;
+        let mut block = self.plan.columns(&points, &roots, width)?;
+        for (row, values) in block.chunks_mut(width).enumerate() {
+            values[features] = roots[row] * (pending.targets[row] - centre);
+            values[features + 1] = roots[row];
+        }
+        if !all_finite(&block) {
+            return Err(Error::Overflow {
+                what: "the kernel of a row and a landmark",
+            });
+        }
+        self.sums.add(&Block {
+            rows: &block,
+            sensitive: match self.plan.sensitive {
+                SensitivePlan::Cells(_) => Psi::Slots(&pending.slots),
+                SensitivePlan::Features { .. } => Psi::Dense(&pending.psi),
+            },
+        });
+        Ok(())
+    }
+
+    /// Adds the rows of other moments of the same plan.
+    pub fn merge(&mut self, other: &Self, watch: &Watch) -> Result<()> {
+        self.combine(other, 1.0, watch)
+    }
+
+    /// Takes rows out that were added before, as if they had never been.
+    pub fn subtract(&mut self, other: &Self, watch: &Watch) -> Result<()> {
+        self.combine(other, -1.0, watch)
+    }
+
+    fn combine(&mut self, other: &Self, sign: f64, watch: &Watch) -> Result<()> {
+        let same = self.plan.map == other.plan.map && self.plan.whitened == other.plan.whitened;
+        if !same {
+            return Err(Error::UnlikeMoments {
+                problem: "their landmarks differ",
+            });
+        }
+        self.flush(watch)?;
+        let mut other = other.clone();
+        other.flush(watch)?;
+        let mut sums = self.sums.clone();
+        sums.add_sums(&other.sums, sign)?;
+        self.sums = sums;
+        Ok(())
+    }
+
+    /// The second moments of the features, t times their conditional mean (as these rows have it) taken off.
+    pub fn design(&self, strength: f64, watch: &Watch) -> Result<Design> {
+        check_strength(strength)?;
+        let sums = self.clone().whitened(watch)?;
+        if strength == 0.0 {
+            return Design::new(&sums, None);
+        }
+        let shift = sums.own_shift(self.plan.ridge())?;
+        Design::new(&sums, Some((&shift, strength)))
+    }
+
+    /// The sums of whitened features, nothing pending.
+    pub(crate) fn whitened(mut self, watch: &Watch) -> Result<Sums> {
+        self.flush(watch)?;
+        if self.sums.rows == 0 {
+            return Err(Error::TooFewRows {
+                what: "the table",
+                found: 0,
+                needed: 1,
+            });
+        }
+        Ok(if self.plan.whitened {
+            self.sums
+        } else {
+            self.sums.mapped(self.plan.map.root())
+        })
+    }
+}
+
+fn all_finite(values: &[f64]) -> bool {
+    // A sum is finite only if all its terms are.
+    values
+        .par_chunks(1 << 16)
+        .all(|part| part.iter().sum::<f64>().is_finite())
+}
+
+impl Plan {
+    /// $\sqrt w(f - o)$ for every row, in rows of `stride` numbers; what lies behind the features is left at zero.
+    fn columns(&self, points: &Points, roots: &[f64], stride: usize) -> Result<Vec<f64>> {
+        let matrix = KernelMatrix::between(&self.map.kernel, points, &self.map.landmarks)?;
+        let mut block = vec![0.0; points.len() * stride];
+        matrix.transposed().corrected_into(
+            &mut block,
+            stride,
+            &|span, tile| {
+                let origin = &self.origin[span.rows.clone()];
+                for j in 0..tile.columns() {
+                    let root = roots[span.columns.start + j];
+                    let column = tile.column(j);
+                    column
+                        .iter_mut()
+                        .zip(origin)
+                        .for_each(|(k, o)| *k = root * (*k - o));
+                }
+            },
+            &Watch::default(),
+        )?;
+        if self.whitened {
+            block
+                .par_chunks_mut(stride * 256)
+                .for_each(|rows| self.map.whiten(rows, stride, 0));
+        }
+        Ok(block)
+    }
+}
+
+impl Sums {
+    /// The mean features of the cells of these rows.
+    pub(crate) fn cells(&self) -> Result<CellFeatures> {
+        let SensitiveSums::Slots { cuts, tally, sums } = &self.sensitive else {
+            return Err(Error::UnlikeMoments {
+                problem: "their sensitive features are not cells",
+            });
+        };
+        let (width, features) = (self.width, self.width - 2);
+        let mass: Vec<f64> = sums.chunks(width).map(|sum| sum[width - 1]).collect();
+        let (partition, places, warnings) =
+            cuts.clone().partition(&tally.keys, &mass, &tally.counts);
+        let mut means = vec![0.0; partition.len() * features];
+        let mut overall = vec![0.0; features];
+        let total: f64 = partition.mass().iter().sum();
+        for (slot, place) in places.into_iter().enumerate() {
+            let Some(cell) = place else { continue };
+            let mean = &mut means[cell * features..][..features];
+            for (k, sum) in sums[slot * width..][..features].iter().enumerate() {
+                mean[k] = sum / mass[slot];
+                overall[k] += sum / total;
+            }
+        }
+        Ok(CellFeatures {
+            partition,
+            means,
+            overall,
+            warnings,
+        })
+    }
+
+    /// What the conditional mean of these rows takes off their own features at t = 1.
+    ///
+    /// Cells: the mean of the cell less that of all. Other features of S: $(\psi - \bar\psi)B$ with
+    /// $B = (\Psi_c^\top\Psi_c + W\rho I)^{+}\Psi_c^\top F$, Ψ centred and all weighted by w.
+    fn own_shift(&self, ridge: f64) -> Result<Shift> {
+        let (width, features) = (self.width, self.width - 2);
+        match &self.sensitive {
+            SensitiveSums::Slots { .. } => Ok(self.cells()?.shifts(self)?.0),
+            SensitiveSums::Dense { count, gram, sums } => {
+                let total = self.total();
+                let weight = total[width - 1];
+                let cross = MatRef::from_column_major_slice(sums, width, *count);
+                let mass: Vec<f64> = (0..*count).map(|i| cross[(width - 1, i)]).collect();
+                let centred = Mat::from_fn(*count, features, |i, k| {
+                    cross[(k, i)] - mass[i] * total[k] / weight
+                });
+                let gram = MatRef::from_column_major_slice(gram, *count, *count);
+                let coefficients =
+                    regression(gram, &mass, weight, centred.as_ref(), weight * ridge)?;
+                let constant = |k: usize| -> f64 {
+                    (0..*count)
+                        .map(|i| -mass[i] / weight * coefficients[(i, k)])
+                        .sum()
+                };
+                let entry = |at: usize| coefficients[(at / features, at % features)];
+                Ok(Shift {
+                    by_feature: (0..count * features).map(entry).collect(),
+                    constant: (0..features).map(constant).collect(),
+                })
+            }
+        }
+    }
+}
+
+impl CellFeatures {
+    /// What these means take off the features of rows at t = 1, and how often the rows needed a policy.
+    pub(crate) fn shifts(&self, rows: &Sums) -> Result<(Shift, Uses)> {
+        let SensitiveSums::Slots { cuts, tally, .. } = &rows.sensitive else {
+            return Err(Error::UnlikeMoments {
+                problem: "their sensitive features are not cells",
+            });
+        };
+        let mut uses = cuts.uses(&tally.keys, &tally.counts);
+        let mut by_feature = Vec::new();
+        for (key, count) in tally.keys.iter().zip(&tally.counts) {
+            if *count == 0 {
+                by_feature.extend(vec![0.0; self.overall.len()]);
+                continue;
+            }
+            let place = self.partition.place(cuts, key, &mut uses, *count)?;
+            by_feature.extend(self.shift(&place, &rows.origin));
+        }
+        let shift = Shift {
+            by_feature,
+            constant: vec![0.0; self.overall.len()],
+        };
+        Ok((shift, uses))
+    }
+
+    /// δ of a place: its mean features less those of all.
+    fn shift(&self, place: &Place, origin: &[f64]) -> Vec<f64> {
+        let features = self.overall.len();
+        let less_overall = |mean: &[f64]| -> Vec<f64> {
+            mean.iter().zip(&self.overall).map(|(m, o)| m - o).collect()
+        };
+        match place {
+            Place::Cell(cell) => less_overall(&self.means[cell * features..][..features]),
+            Place::Mixture(weights) => {
+                let mut mean = vec![0.0; features];
+                for (weight, cell) in weights.iter().zip(self.means.chunks(features)) {
+                    mean.iter_mut()
+                        .zip(cell)
+                        .for_each(|(m, c)| *m += weight * c);
+                }
+                // Means are about the origin, so where the weights are none the mean of zero is its negative.
+                let missing = 1.0 - weights.iter().sum::<f64>();
+                mean.iter_mut()
+                    .zip(origin)
+                    .for_each(|(m, o)| *m -= missing * o);
+                less_overall(&mean)
+            }
+        }
+    }
+
+    /// $\langle w, m_c\rangle$ for every cell, m the mean features.
+    pub(crate) fn means_of(&self, weights: &[f64], origin: &[f64]) -> Vec<f64> {
+        let features = self.overall.len();
+        let dot = |v: &[f64]| -> f64 { v.iter().zip(weights).map(|(a, b)| a * b).sum() };
+        let base = dot(&origin[..features]);
+        self.means
+            .chunks(features)
+            .map(|mean| base + dot(mean))
+            .collect()
+    }
+
+    /// The mean features of each cell, cell after cell.
+    pub(crate) fn absolute(&self, origin: &[f64]) -> Vec<f64> {
+        let features = self.overall.len();
+        let cells = self.means.chunks(features);
+        cells
+            .flat_map(|mean| mean.iter().zip(origin).map(|(m, o)| m + o))
+            .collect()
+    }
+}

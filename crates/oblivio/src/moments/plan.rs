@@ -1,0 +1,223 @@
+//! What is settled by a look at some of the rows, before the sums over all of them are taken.
+
+use crate::error::{Error, Result, Warning};
+use crate::kernel::{Gamma, Kernel, KernelMatrix};
+use crate::landmarks::{Components, FeatureMap};
+use crate::partition::{Cuts, PartitionRule, effective_rows};
+use crate::points::Points;
+use crate::random::Draw;
+use crate::reference::{Members, Reference};
+use crate::sensitive::Sensitive;
+use crate::watch::Watch;
+
+/// Rows that stand for all: enough to place edges within half a percent of the mass, few enough to hold in memory.
+pub(crate) const SAMPLE: usize = 1 << 16;
+
+/// The error that sums of kernel columns may bring into the whitened system, relative to the penalty.
+const TOLERABLE: f64 = 1e-5;
+
+/// The kernel, the landmarks, and where the sensitive columns are cut: all that [`Moments`](super::Moments) need to know
+/// to add up rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    pub(crate) map: FeatureMap,
+    pub(crate) sensitive: SensitivePlan,
+    /// The mean kernel columns of the sample.
+    pub(crate) origin: Vec<f64>,
+    /// Whether rows are whitened one by one; else their sums are, at the end, which is faster and loses digits.
+    pub(crate) whitened: bool,
+    /// Whether second moments are summed, or means only.
+    pub(crate) second: bool,
+}
+
+/// What becomes of the sensitive part of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SensitivePlan {
+    /// Columns are cut, and each combination is a feature of its own.
+    Cells(Cuts),
+    /// The caller brings this many features; the conditional mean is linear in them, with this ridge.
+    Features { count: usize, ridge: f64 },
+}
+
+/// The settings of a plan.
+#[derive(Clone, Debug)]
+pub(crate) struct PlanSettings<'a> {
+    pub(crate) kernel: &'a Kernel<Gamma>,
+    pub(crate) components: Components,
+    /// With every column's kind settled.
+    pub(crate) partition: PartitionRule,
+    pub(crate) reference: &'a Reference,
+    /// The penalty of the learner to come; `None` where only means are needed.
+    pub(crate) penalty: Option<f64>,
+    pub(crate) seed: u64,
+}
+
+/// Rows that stand for a table, and the size of the table.
+#[derive(Clone, Debug)]
+pub(crate) struct Sample<'a> {
+    /// Their numbers in the table, ascending.
+    pub(crate) rows: Vec<usize>,
+    pub(crate) points: Points<'a>,
+    pub(crate) sensitive: Sensitive,
+    pub(crate) weights: Vec<f64>,
+    /// All rows of the table, and their weight.
+    pub(crate) table_rows: usize,
+    pub(crate) table_weight: f64,
+}
+
+impl Plan {
+    /// Chooses the kernel's numbers, the landmarks and the cuts; also says which rows estimate.
+    pub(crate) fn new(
+        sample: &Sample,
+        settings: &PlanSettings,
+        watch: &Watch,
+    ) -> Result<(Self, Members, Vec<Warning>)> {
+        let Sample {
+            points, weights, ..
+        } = sample;
+        if points.is_empty() {
+            return Err(Error::TooFewRows {
+                what: "the table",
+                found: 0,
+                needed: 1,
+            });
+        }
+        let kernel = settings.kernel.resolve(points, weights, settings.seed)?;
+        let (map, remark) =
+            FeatureMap::choose(kernel, points, settings.components, settings.seed, watch)?;
+        let members = settings
+            .reference
+            .members(sample.table_rows, settings.seed)?;
+        let (cuts, mut warnings) = sample.cuts(&settings.partition, &members)?;
+        warnings.extend(remark);
+        let (origin, square) = mean_column(&map, points, weights)?;
+        let whitened = settings
+            .penalty
+            .is_some_and(|penalty| loses_digits(&map, square * sample.table_weight, penalty));
+        let plan = Self {
+            map,
+            sensitive: SensitivePlan::Cells(cuts),
+            origin,
+            whitened,
+            second: settings.penalty.is_some(),
+        };
+        Ok((plan, members, warnings))
+    }
+
+    /// The same plan for rows that come with `count` features ψ(s) of their sensitive values, on which the conditional mean
+    /// is regressed with ridge ρ (zero for none).
+    pub fn with_sensitive_features(self, count: usize, ridge: f64) -> Result<Self> {
+        if !(ridge >= 0.0 && ridge.is_finite()) {
+            return Err(Error::InvalidParameter {
+                name: "the ridge of the conditional mean",
+                expected: "zero or a positive finite number",
+                value: ridge.to_string(),
+            });
+        }
+        Ok(Self {
+            sensitive: SensitivePlan::Features { count, ridge },
+            ..self
+        })
+    }
+
+    pub(crate) fn has_sensitive(&self) -> bool {
+        match &self.sensitive {
+            SensitivePlan::Cells(cuts) => cuts.names().next().is_some(),
+            SensitivePlan::Features { count, .. } => *count > 0,
+        }
+    }
+
+    /// ρ
+    pub(crate) fn ridge(&self) -> f64 {
+        match self.sensitive {
+            SensitivePlan::Cells(_) => 0.0,
+            SensitivePlan::Features { ridge, .. } => ridge,
+        }
+    }
+
+    /// The number of features.
+    pub fn components(&self) -> usize {
+        self.map.len()
+    }
+
+    /// From points to features.
+    pub fn map(&self) -> &FeatureMap {
+        &self.map
+    }
+}
+
+impl Sample<'static> {
+    /// A sample of rows that are all in memory, drawn as from a stream.
+    pub(crate) fn of(points: &Points, sensitive: &Sensitive, weights: &[f64], seed: u64) -> Self {
+        let mut draw = Draw::new(SAMPLE, seed);
+        weights.iter().for_each(|_| drop(draw.next()));
+        let rows = draw.finish();
+        Self {
+            points: points.select(&rows),
+            sensitive: sensitive.select(&rows),
+            weights: rows.iter().map(|&i| weights[i]).collect(),
+            rows,
+            table_rows: weights.len(),
+            table_weight: weights.iter().sum(),
+        }
+    }
+}
+
+impl Sample<'_> {
+    /// Cuts the sensitive columns by the reference rows of the sample.
+    fn cuts(&self, rule: &PartitionRule, members: &Members) -> Result<(Cuts, Vec<Warning>)> {
+        let all = self.rows.len() == self.table_rows;
+        let chosen: Vec<usize> = (0..self.rows.len())
+            .filter(|&i| members.is_reference(self.rows[i]))
+            .collect();
+        let weights: Vec<f64> = chosen.iter().map(|&i| self.weights[i]).collect();
+        let weight: f64 = weights.iter().sum();
+        let (rows, weight) = if all {
+            (chosen.len(), weight)
+        } else {
+            let rows = members.reference_rows(self.table_rows);
+            let share = rows as f64 / self.table_rows as f64;
+            (rows, self.table_weight * share)
+        };
+        let reference = self.sensitive.select(&chosen);
+        if reference.is_empty() {
+            return Err(Error::TooFewRows {
+                what: "the reference",
+                found: 0,
+                needed: 1,
+            });
+        }
+        Cuts::fit(rule, &reference, &weights, effective_rows(rows, weight))
+    }
+}
+
+/// The mean kernel column over weighted points, and the mean of its squared length.
+fn mean_column(map: &FeatureMap, points: &Points, weights: &[f64]) -> Result<(Vec<f64>, f64)> {
+    // Enough for an origin.
+    const ROWS: usize = 4096;
+    let rows: Vec<usize> = (0..points.len().min(ROWS)).collect();
+    let matrix = KernelMatrix::between(&map.kernel, &points.select(&rows), &map.landmarks)?;
+    let columns = matrix.transposed().entries(&Watch::default())?;
+    let total: f64 = weights[..rows.len()].iter().sum();
+    let mut mean = vec![0.0; map.len()];
+    let mut square = 0.0;
+    for (column, weight) in columns.chunks(map.len()).zip(weights) {
+        let share = weight / total;
+        mean.iter_mut()
+            .zip(column)
+            .for_each(|(m, k)| *m += share * k);
+        square += share * column.iter().map(|k| k * k).sum::<f64>();
+    }
+    if !square.is_finite() {
+        return Err(Error::Overflow {
+            what: "the kernel of a row and a landmark",
+        });
+    }
+    Ok((mean, square))
+}
+
+/// Whether rounding in sums of kernel columns, $\varepsilon\sum_i w_i\|k_L(x_i)\|^2$, is felt once whitening amplifies it and it is
+/// compared with the penalty.
+fn loses_digits(map: &FeatureMap, square: f64, penalty: f64) -> bool {
+    f64::EPSILON * square * map.amplification() > TOLERABLE * penalty
+}

@@ -1,0 +1,306 @@
+//! Sensitive columns being cut: the edges are settled, categories join as rows bring them.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::axis::{Axis, Cut, UNSEEN};
+use super::{Missing, OutOfRange, Partition, PartitionRule, Policies, Uses};
+use crate::column::{MISSING, sort_levels};
+use crate::error::{Error, Result, Warning};
+use crate::sensitive::{Kind, Sensitive};
+
+/// Where a missing value lies until the number of categories is known.
+const ABSENT: u32 = u32::MAX - 1;
+
+/// How the sensitive columns are cut before all rows were seen.
+///
+/// A row's *key* is its position on every axis. Edges of bins do not move; a category gets the next position when it
+/// first occurs, and the range of a continuous column grows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Cuts {
+    axes: Vec<Axis>,
+    policies: Policies,
+    /// Axes whose bounds were not given, so that they follow the rows.
+    open: Vec<bool>,
+    /// Rows outside bounds that were given.
+    outside: usize,
+}
+
+impl Cuts {
+    /// Settles the edges on reference rows, of which `rows` in all are to come: their number decides the cells.
+    pub(crate) fn fit(
+        rule: &PartitionRule,
+        reference: &Sensitive,
+        weights: &[f64],
+        rows: usize,
+    ) -> Result<(Self, Vec<Warning>)> {
+        rule.check(reference)?;
+        let kinds: Vec<Kind> = reference.columns().iter().map(|c| rule.kind(c)).collect();
+        let continuous = kinds.iter().filter(|k| **k == Kind::Continuous).count();
+        let cells = rule.cells.resolve(rows, continuous);
+        let mut warnings = Vec::new();
+        let mut axes = Vec::new();
+        let mut open = Vec::new();
+        for (column, kind) in reference.columns().iter().zip(kinds) {
+            axes.push(Axis::fit(
+                column,
+                weights,
+                kind,
+                cells,
+                rule,
+                &mut warnings,
+            )?);
+            open.push(rule.bounds_of(&column.name)?.is_none());
+        }
+        let cuts = Self {
+            axes,
+            policies: rule.policies,
+            open,
+            outside: 0,
+        };
+        Ok((cuts, warnings))
+    }
+
+    /// The names of the columns.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.axes.iter().map(|axis| axis.name.as_str())
+    }
+
+    /// The key of every row, one after the other.
+    pub(crate) fn keys(&mut self, sensitive: &Sensitive) -> Result<Vec<u32>> {
+        let width = self.axes.len();
+        let mut keys = vec![0; sensitive.len() * width];
+        for (k, axis) in self.axes.iter_mut().enumerate() {
+            let column = sensitive.column(&axis.name)?;
+            let absent = column.missing();
+            if let Some(&row) = absent.first() {
+                if self.policies.missing != Missing::Category {
+                    return Err(Error::MissingSensitive {
+                        column: axis.name.clone(),
+                        count: absent.len(),
+                        row,
+                    });
+                }
+                axis.missing = true;
+            }
+            match &mut axis.cut {
+                Cut::Categories { levels } => {
+                    let mut known: HashMap<String, u32> = levels.iter().cloned().zip(0..).collect();
+                    let (names, codes) = column.to_categories();
+                    let mut places = vec![None; names.len()];
+                    for (row, &code) in codes.iter().enumerate() {
+                        keys[row * width + k] = if code == MISSING {
+                            ABSENT
+                        } else {
+                            // A level that no row has gets no place.
+                            *places[code as usize].get_or_insert_with(|| {
+                                let name = &names[code as usize];
+                                *known.entry(name.clone()).or_insert_with(|| {
+                                    levels.push(name.clone());
+                                    levels.len() as u32 - 1
+                                })
+                            })
+                        };
+                    }
+                }
+                Cut::Bins {
+                    edges,
+                    bounds: (low, high),
+                    strict,
+                    ..
+                } => {
+                    for (row, value) in column.to_numbers()?.into_iter().enumerate() {
+                        if value.is_nan() {
+                            keys[row * width + k] = ABSENT;
+                            continue;
+                        }
+                        if self.open[k] {
+                            (*low, *high) = (low.min(value), high.max(value));
+                        } else if value < *low || value > *high {
+                            if *strict && self.policies.range == OutOfRange::Error {
+                                return Err(Error::OutOfBounds {
+                                    column: axis.name.clone(),
+                                    value,
+                                    low: *low,
+                                    high: *high,
+                                });
+                            }
+                            self.outside += 1;
+                        }
+                        keys[row * width + k] = edges.partition_point(|edge| *edge <= value) as u32;
+                    }
+                }
+            }
+        }
+        Ok(keys)
+    }
+
+    /// How many of the rows with these keys are missing a value or lie outside given bounds.
+    pub(crate) fn uses(&self, keys: &[Vec<u32>], counts: &[usize]) -> Uses {
+        let absent = keys.iter().zip(counts).map(|(key, count)| {
+            let places = key.iter().filter(|place| **place == ABSENT).count();
+            places * count
+        });
+        Uses {
+            missing: absent.sum(),
+            out_of_range: self.outside,
+            ..Uses::default()
+        }
+    }
+
+    /// Takes in what another set of cuts of the same columns has seen, and says how its positions are called here: for
+    /// every axis, the new position of each old one. `None` if the cuts are not of one making.
+    pub(crate) fn join(&mut self, other: &Self) -> Option<Vec<Renaming>> {
+        let alike = self.axes.len() == other.axes.len() && self.policies == other.policies;
+        if !alike {
+            return None;
+        }
+        self.outside += other.outside;
+        let axes = self.axes.iter_mut().zip(&other.axes);
+        axes.map(|(mine, theirs)| {
+            if mine.name != theirs.name {
+                return None;
+            }
+            mine.missing |= theirs.missing;
+            match (&mut mine.cut, &theirs.cut) {
+                (Cut::Categories { levels }, Cut::Categories { levels: new }) => {
+                    let place = |level: &String| {
+                        let known = levels.iter().position(|l| l == level);
+                        known.unwrap_or_else(|| {
+                            levels.push(level.clone());
+                            levels.len() - 1
+                        }) as u32
+                    };
+                    Some(Renaming::Places(new.iter().map(place).collect()))
+                }
+                (
+                    Cut::Bins { edges, bounds, .. },
+                    Cut::Bins {
+                        edges: same,
+                        bounds: (low, high),
+                        ..
+                    },
+                ) if edges == same => {
+                    *bounds = (bounds.0.min(*low), bounds.1.max(*high));
+                    Some(Renaming::Same)
+                }
+                _ => None,
+            }
+        })
+        .collect()
+    }
+
+    /// A key as the axes of a partition call it.
+    pub(super) fn key_in(&self, axes: &[Axis], key: &[u32]) -> Vec<u32> {
+        let places = key.iter().zip(&self.axes).zip(axes);
+        places
+            .map(|((&place, mine), theirs)| match (&mine.cut, &theirs.cut) {
+                _ if place == ABSENT && theirs.missing => theirs.len() - 1,
+                _ if place == ABSENT => UNSEEN,
+                (Cut::Categories { levels }, Cut::Categories { levels: known }) => {
+                    let level = &levels[place as usize];
+                    let found = known.iter().position(|l| l == level);
+                    found.map_or(UNSEEN, |found| found as u32)
+                }
+                _ => place,
+            })
+            .collect()
+    }
+
+    /// The category at a place on an axis, in words.
+    pub(super) fn value(&self, axis: usize, place: u32) -> String {
+        match &self.axes[axis].cut {
+            _ if place == ABSENT => "missing".into(),
+            Cut::Categories { levels } => levels[place as usize].clone(),
+            Cut::Bins { .. } => String::new(),
+        }
+    }
+
+    /// The partition of these keys, and the place of each among its cells.
+    ///
+    /// Keys without a row are left out. Categories come in the order a person would put them, cells in lexical order.
+    pub(crate) fn partition(
+        mut self,
+        keys: &[Vec<u32>],
+        mass: &[f64],
+        counts: &[usize],
+    ) -> (Partition, Vec<Option<usize>>, Vec<Warning>) {
+        let renamings: Vec<Renaming> = self.axes.iter_mut().map(sort).collect();
+        let mut cells: Vec<(Vec<u32>, usize)> = (0..keys.len())
+            .filter(|&slot| counts[slot] > 0)
+            .map(|slot| {
+                let axes = keys[slot].iter().zip(&renamings).zip(&self.axes);
+                let key = axes.map(|((place, renaming), axis)| {
+                    if *place == ABSENT {
+                        axis.len() - 1
+                    } else {
+                        renaming.of(*place)
+                    }
+                });
+                (key.collect(), slot)
+            })
+            .collect();
+        cells.sort_unstable();
+        let mut places = vec![None; keys.len()];
+        for (cell, (_, slot)) in cells.iter().enumerate() {
+            places[*slot] = Some(cell);
+        }
+        let mut warnings = Vec::new();
+        if cells.len() == 1 && !self.axes.is_empty() {
+            warnings.push(Warning::SingleCell);
+        }
+        let singletons = cells.iter().filter(|(_, slot)| counts[*slot] == 1).count();
+        if singletons > 0 {
+            warnings.push(Warning::SingletonCells { count: singletons });
+        }
+        let partition = Partition {
+            mass: cells.iter().map(|(_, slot)| mass[*slot]).collect(),
+            counts: cells.iter().map(|(_, slot)| counts[*slot]).collect(),
+            keys: cells.into_iter().map(|(key, _)| key).collect(),
+            axes: self.axes,
+            policies: self.policies,
+        };
+        (partition, places, warnings)
+    }
+
+    /// Refuses what cannot have come from a fit (a damaged or hostile file).
+    pub(crate) fn is_sound(&self, keys: &[Vec<u32>]) -> bool {
+        self.open.len() == self.axes.len()
+            && self.axes.iter().all(Axis::is_sound)
+            && keys.iter().all(|key| {
+                let mut places = key.iter().zip(&self.axes);
+                key.len() == self.axes.len()
+                    && places.all(|(place, axis)| {
+                        (*place == ABSENT && axis.missing)
+                            || *place < axis.len() - u32::from(axis.missing)
+                    })
+            })
+    }
+}
+
+/// How positions on an axis are called elsewhere.
+pub(crate) enum Renaming {
+    Same,
+    Places(Vec<u32>),
+}
+
+impl Renaming {
+    pub(crate) fn of(&self, place: u32) -> u32 {
+        match self {
+            Self::Places(places) if place != ABSENT => places[place as usize],
+            _ => place,
+        }
+    }
+}
+
+/// Puts the categories of an axis in order.
+fn sort(axis: &mut Axis) -> Renaming {
+    let Cut::Categories { levels } = &mut axis.cut else {
+        return Renaming::Same;
+    };
+    let before = levels.clone();
+    sort_levels(levels);
+    let places: HashMap<&String, u32> = levels.iter().zip(0..).collect();
+    Renaming::Places(before.iter().map(|level| places[level]).collect())
+}
