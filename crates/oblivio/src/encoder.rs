@@ -1,9 +1,11 @@
 //! From named columns to points: numbers (standardised or not), categories as indicators.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
-use crate::column::{Column, Values};
-use crate::error::{Error, Result};
+use crate::column::{Column, Values, sort_levels};
+use crate::error::{Error, Result, Warning};
 use crate::named::{Named, nearest};
 use crate::partition::{UnseenCategory, listed};
 use crate::points::Points;
@@ -22,6 +24,119 @@ enum Feature {
     Number { name: String, mean: f64, scale: f64 },
     /// One indicator per level.
     Categories { name: String, levels: Vec<String> },
+}
+
+/// An encoder being learned from batches of rows: the same rows in the same order give the same encoder.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EncoderLearner(Vec<(String, Seen)>);
+
+/// What was seen of a column.
+#[derive(Clone, Debug)]
+enum Seen {
+    Numbers(Spread),
+    Levels(HashSet<String>),
+}
+
+impl EncoderLearner {
+    /// Learns from more rows; all batches have the same columns.
+    pub(crate) fn update(&mut self, columns: &[Column], weights: &[f64]) -> Result<()> {
+        columns.iter().try_for_each(complete)?;
+        if self.0.is_empty() {
+            let seen = |column: &Column| match column.values {
+                Values::Numbers(_) => Seen::Numbers(Spread::default()),
+                Values::Categories { .. } => Seen::Levels(HashSet::new()),
+            };
+            self.0 = columns.iter().map(|c| (c.name.clone(), seen(c))).collect();
+        }
+        for ((name, seen), column) in self.0.iter_mut().zip(columns) {
+            match seen {
+                Seen::Numbers(spread) => {
+                    for (value, weight) in column.to_numbers()?.into_iter().zip(weights) {
+                        spread.add(value, *weight);
+                    }
+                }
+                Seen::Levels(levels) => {
+                    debug_assert_eq!(*name, column.name, "batches have the same columns");
+                    levels.extend(column.sorted_levels());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A remark if features are constant: numbers that do not vary, a single level.
+    pub(crate) fn constant(&self) -> Option<Warning> {
+        let mut features = Vec::new();
+        let mut position = 0;
+        for (name, seen) in &self.0 {
+            let (constant, width) = match seen {
+                Seen::Numbers(spread) => (!spread.varies, 1),
+                Seen::Levels(levels) => (levels.len() == 1, levels.len()),
+            };
+            if constant {
+                features.push((position, name.clone()));
+            }
+            position += width;
+        }
+        (!features.is_empty()).then_some(Warning::ConstantFeatures { features })
+    }
+
+    pub(crate) fn finish(self, scaling: Scaling, unseen: UnseenCategory) -> Encoder {
+        let feature = |(name, seen)| match seen {
+            Seen::Levels(levels) => {
+                let mut levels: Vec<String> = levels.into_iter().collect();
+                sort_levels(&mut levels);
+                Feature::Categories { name, levels }
+            }
+            Seen::Numbers(_) if scaling == Scaling::Raw => Feature::Number {
+                name,
+                mean: 0.0,
+                scale: 1.0,
+            },
+            Seen::Numbers(spread) => Feature::Number {
+                name,
+                mean: spread.mean,
+                scale: spread.scale(),
+            },
+        };
+        Encoder {
+            features: self.0.into_iter().map(feature).collect(),
+            unseen,
+        }
+    }
+}
+
+/// Mean and standard deviation of weighted numbers that come one by one.
+#[derive(Clone, Debug, Default)]
+struct Spread {
+    weight: f64,
+    mean: f64,
+    /// $\sum w(v - \bar v)^2$
+    squares: f64,
+    first: Option<f64>,
+    varies: bool,
+}
+
+impl Spread {
+    fn add(&mut self, value: f64, weight: f64) {
+        self.varies |= *self.first.get_or_insert(value) != value;
+        if weight > 0.0 {
+            self.weight += weight;
+            let before = value - self.mean;
+            self.mean += before * (weight / self.weight);
+            self.squares += weight * before * (value - self.mean);
+        }
+    }
+
+    /// The standard deviation; that of a constant counts as 1.
+    fn scale(&self) -> f64 {
+        let deviation = (self.squares / self.weight).sqrt();
+        if self.varies && deviation > 0.0 {
+            deviation
+        } else {
+            1.0
+        }
+    }
 }
 
 /// What becomes of columns of numbers.
@@ -64,29 +179,9 @@ impl Encoder {
         weights: &[f64],
         unseen: UnseenCategory,
     ) -> Result<Self> {
-        let features = columns
-            .iter()
-            .map(|column| {
-                complete(column)?;
-                let name = column.name.clone();
-                Ok(match &column.values {
-                    Values::Categories { .. } => Feature::Categories {
-                        name,
-                        levels: column.sorted_levels(),
-                    },
-                    Values::Numbers(_) if scaling == Scaling::Raw => Feature::Number {
-                        name,
-                        mean: 0.0,
-                        scale: 1.0,
-                    },
-                    Values::Numbers(values) => {
-                        let (mean, scale) = standard(values, weights);
-                        Feature::Number { name, mean, scale }
-                    }
-                })
-            })
-            .collect::<Result<Vec<_>>>()?;
-        Ok(Self { features, unseen })
+        let mut learner = EncoderLearner::default();
+        learner.update(columns, weights)?;
+        Ok(learner.finish(scaling, unseen))
     }
 
     /// Columns of numbers, taken as they are.
@@ -226,30 +321,6 @@ pub(crate) fn complete(column: &Column) -> Result<()> {
         });
     }
     Ok(())
-}
-
-/// Mean and standard deviation; the deviation of a constant counts as 1.
-fn standard(values: &[f64], weights: &[f64]) -> (f64, f64) {
-    let total: f64 = weights.iter().sum();
-    let mean = |f: &dyn Fn(f64) -> f64| {
-        values
-            .iter()
-            .zip(weights)
-            .map(|(v, w)| w * f(*v))
-            .sum::<f64>()
-            / total
-    };
-    let centre = mean(&|v| v);
-    let deviation = mean(&|v| (v - centre) * (v - centre)).sqrt();
-    let constant = values.iter().all(|v| *v == values[0]);
-    (
-        centre,
-        if constant || deviation == 0.0 {
-            1.0
-        } else {
-            deviation
-        },
-    )
 }
 
 #[cfg(test)]

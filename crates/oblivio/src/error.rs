@@ -1,5 +1,7 @@
 //! What the engine refuses, and what it accepts with a remark.
 
+use serde::{Deserialize, Serialize};
+
 /// The engine's result.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -187,8 +189,22 @@ pub enum Error {
     Interrupted,
 }
 
+impl Error {
+    /// The same problem in a batch that so many rows come before.
+    #[must_use]
+    pub fn after(mut self, rows: usize) -> Self {
+        match &mut self {
+            Self::NotFinite { row, .. }
+            | Self::MissingValues { row, .. }
+            | Self::MissingSensitive { row, .. } => *row += rows,
+            _ => {}
+        }
+        self
+    }
+}
+
 /// Something accepted that the user should know of.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "each field is named in its variant's sentence")]
 pub enum Warning {

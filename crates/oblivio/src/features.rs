@@ -98,7 +98,7 @@ impl FeatureSettings {
         let plan = Arc::new(plan);
         let needs_means = !sample.sensitive.columns().is_empty() && self.strength > 0.0;
         Ok(FeatureFit {
-            gather: needs_means.then(|| Gather::new(&plan, members, false)),
+            gather: needs_means.then(|| Gather::new(&plan, members, sample.table_rows, false)),
             plan,
             strength: self.strength,
             warnings,

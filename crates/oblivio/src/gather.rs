@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::moments::{Batch, Moments, Plan, SensitiveRows};
 use crate::points::Points;
 use crate::reference::Members;
@@ -12,7 +12,9 @@ use crate::watch::Watch;
 /// The moments of a table, its rows sorted into those that train and those that estimate.
 #[derive(Clone, Debug)]
 pub(crate) struct Gather {
-    members: Members,
+    pub(crate) members: Members,
+    /// Rows of the table; what comes after them is not expected.
+    pub(crate) table_rows: usize,
     /// Rows seen.
     pub(crate) rows: usize,
     pub(crate) reference: Moments,
@@ -52,10 +54,11 @@ impl Rows {
 }
 
 impl Gather {
-    pub(crate) fn new(plan: &Arc<Plan>, members: Members, trains: bool) -> Self {
+    pub(crate) fn new(plan: &Arc<Plan>, members: Members, table_rows: usize, trains: bool) -> Self {
         let training = (trains && !members.overlap()).then(|| Moments::new(Arc::clone(plan)));
         Self {
             members,
+            table_rows,
             rows: 0,
             reference: Moments::new(Arc::clone(plan)),
             training,
@@ -66,6 +69,7 @@ impl Gather {
     pub(crate) fn of(moments: Moments) -> Self {
         Self {
             members: Members::all(),
+            table_rows: moments.rows(),
             rows: moments.rows(),
             reference: moments,
             training: None,
@@ -91,6 +95,13 @@ impl Gather {
         let counts = |i: &usize| batch.weights.is_none_or(|weights| weights[*i] > 0.0);
         let rows: Vec<usize> = (0..batch.points.len()).filter(counts).collect();
         let first = self.rows;
+        if !self.overlap() && first + rows.len() > self.table_rows {
+            return Err(Error::Length {
+                what: "the second pass over the table",
+                found: first + rows.len(),
+                needed: self.table_rows,
+            });
+        }
         self.rows += rows.len();
         if self.overlap() {
             // Weights of zero are left out there, too.

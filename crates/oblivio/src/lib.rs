@@ -34,8 +34,10 @@ mod points;
 mod predictor;
 mod random;
 mod reference;
+mod refresh;
 mod sensitive;
 pub mod simulate;
+mod survey;
 mod watch;
 
 pub use audit::{CellMean, CorrelationRatio, cell_means, correlation_ratio};
@@ -44,10 +46,14 @@ pub use conditional_mean::ConditionalMean;
 pub use encoder::{Encoder, Scaling};
 pub use error::{Error, Result, Warning};
 pub use features::{FeatureFit, FeatureSettings, ObliviousFeatures};
-pub use fit::{CellSummary, Fit, Mode, Problem, Settings, Solved, StreamFit, Summary, Training};
+pub use fit::{
+    CellSummary, Fit, GridPoint, Mode, Problem, Settings, Solved, StreamFit, Summary, Training,
+};
 pub use kernel::{Gamma, Kernel, KernelMatrix, Lower, Side, Smoothness};
 pub use landmarks::{Components, FeatureMap, Selection};
-pub use model::{Card, KernelModel, KernelSettings, Model, Roles, Transformer, kind_of};
+pub use model::{
+    Card, Checkpoint, KernelModel, KernelSettings, Model, Roles, Transformer, kind_of,
+};
 pub use moments::{Batch, Design, Moments, Plan, SensitiveRows};
 pub use named::{Named, nearest};
 pub use oblivious::{Features, ObliviousMap, Shifts};
@@ -56,5 +62,7 @@ pub use points::Points;
 pub use predictor::{Offsets, Prediction, Predictor};
 pub use random::sample;
 pub use reference::{Reference, Split};
+pub use refresh::{Drift, Refresh};
 pub use sensitive::{Kind, Sensitive};
+pub use survey::Survey;
 pub use watch::Watch;

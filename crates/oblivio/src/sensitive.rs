@@ -105,20 +105,39 @@ impl Sensitive {
 impl Kind {
     /// The kind of a column nobody spoke about: text, and whole numbers with at most 20 distinct values, are categorical.
     pub fn of(column: &Column) -> Self {
+        let mut guess = KindGuess::default();
+        guess.update(column);
+        guess.finish()
+    }
+}
+
+/// The kind of a column whose rows come in batches.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KindGuess {
+    distinct: BTreeSet<u64>,
+    continuous: bool,
+}
+
+impl KindGuess {
+    pub(crate) fn update(&mut self, column: &Column) {
         let Values::Numbers(values) = &column.values else {
-            return Self::Categorical;
+            return;
         };
-        let mut distinct = BTreeSet::new();
         for value in values.iter().filter(|v| !v.is_nan()) {
-            if value.fract() != 0.0 {
-                return Self::Continuous;
+            if self.continuous {
+                return;
             }
-            distinct.insert((value + 0.0).to_bits());
-            if distinct.len() > MOST_CATEGORIES {
-                return Self::Continuous;
-            }
+            self.distinct.insert((value + 0.0).to_bits());
+            self.continuous = value.fract() != 0.0 || self.distinct.len() > MOST_CATEGORIES;
         }
-        Self::Categorical
+    }
+
+    pub(crate) fn finish(&self) -> Kind {
+        if self.continuous {
+            Kind::Continuous
+        } else {
+            Kind::Categorical
+        }
     }
 }
 

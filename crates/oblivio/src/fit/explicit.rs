@@ -75,7 +75,7 @@ impl StreamFit {
         // Before the long part, not after it.
         settings.ridge()?;
         let (plan, members, warnings) = Plan::new(sample, &plan_settings, watch)?;
-        let gather = Gather::new(&Arc::new(plan), members, true);
+        let gather = Gather::new(&Arc::new(plan), members, sample.table_rows, true);
         Self::of(settings, gather, warnings)
     }
 

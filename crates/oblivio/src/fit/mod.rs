@@ -1,9 +1,11 @@
 //! From a table to a predictor: the settings, and the one way through the engine.
 
 mod explicit;
+mod grid;
 mod problem;
 
 pub use self::explicit::{Solved, StreamFit};
+pub use self::grid::GridPoint;
 pub use self::problem::Problem;
 use crate::error::{Error, Result, Warning};
 use crate::gather::{Gather, Rows};

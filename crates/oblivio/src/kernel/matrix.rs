@@ -79,6 +79,16 @@ impl Lower {
         &self.values[j * self.len + j..(j + 1) * self.len]
     }
 
+    /// $v^\top A v$
+    pub(crate) fn quadratic(&self, v: &[f64]) -> f64 {
+        let column = |j: usize| {
+            let column = self.column(j);
+            let below = column[1..].iter().zip(&v[j + 1..]);
+            v[j] * (column[0] * v[j] + 2.0 * below.map(|(a, b)| a * b).sum::<f64>())
+        };
+        (0..self.len).map(column).sum()
+    }
+
     /// Adds to the diagonal.
     pub fn add_diagonal(&mut self, add: impl Fn(usize) -> f64) {
         for i in 0..self.len {

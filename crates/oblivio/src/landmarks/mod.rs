@@ -25,6 +25,9 @@ pub struct FeatureMap {
 /// Rows whose features are computed at a time; fixed, so that the result does not depend on the threads.
 const CHUNK: usize = 256;
 
+/// Eigenvalues below this share of the largest count as zero.
+const FLOOR: f64 = 1e-12;
+
 impl FeatureMap {
     /// Features on landmarks chosen by seed among these points, and a remark if there are fewer than asked for.
     ///
@@ -62,7 +65,8 @@ impl FeatureMap {
 
     /// Features on these landmarks.
     ///
-    /// Directions whose eigenvalue is lost in rounding are left out of the pseudo-inverse.
+    /// Directions whose eigenvalue is less than 1e-12 of the largest are left out of the pseudo-inverse: they would amplify
+    /// rounding a million times and hold nothing a penalised learner could use.
     pub fn on(kernel: Kernel, landmarks: Points<'static>) -> Result<Self> {
         let count = landmarks.len();
         let gram = KernelMatrix::of(&kernel, &landmarks).entries(&Watch::default())?;
@@ -77,7 +81,7 @@ impl FeatureMap {
                 what: "the decomposition of the landmarks' kernel matrix",
             })?;
         let values: Vec<f64> = eigen.S().column_vector().iter().copied().collect();
-        let floor = values.iter().fold(0.0f64, |a, b| a.max(*b)) * count as f64 * f64::EPSILON;
+        let floor = values.iter().fold(0.0f64, |a, b| a.max(*b)) * FLOOR;
         let vectors = eigen.U();
         // U S^{-1/4} times its transpose is exactly symmetric.
         let half = Mat::from_fn(count, count, |i, j| {
@@ -145,6 +149,20 @@ impl FeatureMap {
             1.0,
             Par::Seq,
         );
+    }
+
+    /// The weights w of features whose linear function is the expansion with these coefficients g over the landmarks:
+    /// $g = K_{LL}^{+1/2}w$, so $w = K_{LL}^{+1/2}K_{LL}\,g$.
+    pub(crate) fn weights_of(&self, coefficients: &[f64], watch: &Watch) -> Result<Vec<f64>> {
+        let groups = vec![0; self.len()];
+        let values = KernelMatrix::of(&self.kernel, &self.landmarks).grouped_sums(
+            coefficients,
+            &groups,
+            1,
+            watch,
+        )?;
+        let weights = self.root() * &values;
+        Ok(weights.col_as_slice(0).to_vec())
     }
 
     /// The largest eigenvalue of $K_{LL}^+$, by power iteration: by how much whitening can amplify an error.

@@ -58,7 +58,7 @@ const BLOCK: usize = 128;
 /// Rows of the factor handled at a time; fixed, so that the result does not depend on the threads.
 const CHUNK: usize = 512;
 /// What is left of k(x, x) is rounding below this share of it.
-const NEGLIGIBLE: f64 = 1e-12;
+const NEGLIGIBLE: f64 = 1e-11;
 
 impl Components {
     /// This many, by randomly pivoted Cholesky.

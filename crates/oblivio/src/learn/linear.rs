@@ -71,14 +71,7 @@ impl Ridge {
         } else {
             0.0
         };
-        let lower = symmetric.as_mat();
-        let quadratic: f64 = (0..weights.len())
-            .map(|j| {
-                let column = symmetric.column(j);
-                let below: f64 = dot(&column[1..], &weights[j + 1..]);
-                weights[j] * (lower[(j, j)] * weights[j] + 2.0 * below)
-            })
-            .sum();
+        let quadratic = symmetric.quadratic(&weights);
         let residual = target - 2.0 * dot(&weights, &cross) + quadratic;
         let linear = Linear {
             error: (residual.max(0.0) / design.weight()).sqrt(),
@@ -91,7 +84,9 @@ impl Ridge {
     }
 
     /// The errors of every penalty, from one eigendecomposition.
-    pub fn path(&self, design: &Design, penalties: &[f64]) -> Result<Vec<PathPoint>> {
+    ///
+    /// Each comes with its weights w.
+    pub fn path(&self, design: &Design, penalties: &[f64]) -> Result<Vec<(PathPoint, Vec<f64>)>> {
         let (gram, cross, target) = self.normal(design);
         let eigen = gram
             .as_mat()
@@ -113,17 +108,21 @@ impl Ridge {
             Self::new(penalty, self.solver())?;
             let mut residual = target;
             let mut freedom = one;
-            for (value, q) in values.iter().zip(turned.iter()) {
+            let mut shrunken = Col::zeros(values.len());
+            for (k, (value, q)) in values.iter().zip(turned.iter()).enumerate() {
                 let shrunk = q / (value + penalty);
+                shrunken[k] = shrunk;
                 residual -= 2.0 * q * shrunk - value * shrunk * shrunk;
                 freedom += value / (value + penalty);
             }
             let residual = residual.max(0.0);
-            Ok(PathPoint {
+            let weights = eigen.U() * &shrunken;
+            let point = PathPoint {
                 penalty,
                 gcv: weight * residual / (weight - freedom).powi(2),
                 error: (residual / weight).sqrt(),
-            })
+            };
+            Ok((point, weights.iter().copied().collect()))
         };
         penalties.iter().map(point).collect()
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::container::{numbers, read, require, write};
+use super::container::{numbers, read, require, tensor, write};
 use super::{Card, Model};
 use crate::encoder::Encoder;
 use crate::error::Result;
@@ -56,9 +56,9 @@ impl Model {
         };
         let by_cell = offsets.as_ref().map_or(&[][..], |offsets| &offsets.by_cell);
         let tensors = [
-            ("coefficients", vec![coefficients.len()], &coefficients[..]),
-            ("offsets", vec![by_cell.len()], by_cell),
-            ("points", vec![points.len(), points.dim()], points.values()),
+            tensor("coefficients", &[coefficients.len()], coefficients),
+            tensor("offsets", &[by_cell.len()], by_cell),
+            tensor("points", &[points.len(), points.dim()], points.values()),
         ];
         write(KIND, &header, &tensors)
     }

@@ -2,6 +2,7 @@
 //!
 //! Reading checks everything and runs nothing.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
@@ -32,7 +33,16 @@ struct Format {
 }
 
 /// Numbers by name, with their shape.
-pub(super) type Tensor<'a> = (&'static str, Vec<usize>, &'a [f64]);
+pub(super) type Tensor<'a> = (Cow<'static, str>, Vec<usize>, &'a [f64]);
+
+/// Numbers of this name and shape.
+pub(super) fn tensor<'a>(
+    name: impl Into<Cow<'static, str>>,
+    shape: &[usize],
+    values: &'a [f64],
+) -> Tensor<'a> {
+    (name.into(), shape.to_vec(), values)
+}
 
 /// The bytes of a file of this kind. The same header and tensors give the same bytes.
 pub(super) fn write(kind: &str, header: &impl Serialize, tensors: &[Tensor]) -> Result<Vec<u8>> {
@@ -51,14 +61,17 @@ pub(super) fn write(kind: &str, header: &impl Serialize, tensors: &[Tensor]) -> 
         .iter()
         .zip(&data)
         .map(|((name, shape, _), data)| {
-            Ok((*name, TensorView::new(Dtype::F64, shape.clone(), data)?))
+            Ok((
+                name.as_ref(),
+                TensorView::new(Dtype::F64, shape.clone(), data)?,
+            ))
         })
         .collect::<std::result::Result<Vec<_>, safetensors::SafeTensorError>>()
         .map_err(invalid)?;
     serialize(views, Some(HashMap::from([(KEY.to_owned(), text)]))).map_err(invalid)
 }
 
-/// What a file holds: `ridge`, `features` or `kernel`.
+/// What a file holds: `ridge`, `features`, `kernel`, `moments` or `checkpoint`.
 pub fn kind_of(bytes: &[u8]) -> Result<String> {
     let Format { format, kind } = serde_json::from_str(&text_of(bytes)?).map_err(invalid)?;
     if format > FORMAT {

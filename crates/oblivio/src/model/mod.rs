@@ -2,11 +2,13 @@
 
 mod bytes;
 mod container;
+mod moments;
 mod transformer;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::container::kind_of;
+pub use self::moments::Checkpoint;
 pub use self::transformer::{KernelModel, KernelSettings, Transformer};
 use crate::column::Column;
 use crate::encoder::{Encoder, Scaling, complete, find};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::container::{numbers, read, require, write};
+use super::container::{numbers, read, require, tensor, write};
 use crate::conditional_mean::ConditionalMean;
 use crate::encoder::Encoder;
 use crate::error::{Result, Warning};
@@ -45,13 +45,13 @@ impl Transformer {
         let count = map.len();
         let means = cells.as_ref().map_or(&[][..], |cells| &cells.means);
         let tensors = [
-            (
+            tensor(
                 "landmarks",
-                vec![count, map.landmarks.dim()],
+                &[count, map.landmarks.dim()],
                 map.landmarks.values(),
             ),
-            ("means", vec![means.len() / count, count], means),
-            ("root", vec![count, count], &map.root[..]),
+            tensor("means", &[means.len() / count, count], means),
+            tensor("root", &[count, count], &map.root),
         ];
         write("features", &header, &tensors)
     }
@@ -171,12 +171,12 @@ impl KernelModel {
         let reference = mean.reference();
         let weights = mean.row_weights(self.partition.mass());
         let tensors = [
-            (
+            tensor(
                 "reference",
-                vec![reference.len(), reference.dim()],
+                &[reference.len(), reference.dim()],
                 reference.values(),
             ),
-            ("weights", vec![weights.len()], &weights[..]),
+            tensor("weights", &[weights.len()], &weights),
         ];
         write("kernel", &header, &tensors)
     }

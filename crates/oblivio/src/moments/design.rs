@@ -111,6 +111,11 @@ impl Design {
         ((0..self.len()).map(mean).collect(), mean(self.len()))
     }
 
+    /// $\sum w\langle z - \bar z, v\rangle^2$
+    pub(crate) fn variance(&self, v: &[f64]) -> f64 {
+        self.centred().0.quadratic(v)
+    }
+
     /// $\sum w(z - \bar z)(z - \bar z)^\top$, $\sum w(z - \bar z)(y - \bar y)$ and $\sum w(y - \bar y)^2$.
     pub(crate) fn centred(&self) -> (Lower, Vec<f64>, f64) {
         let last = self.second.nrows() - 1;

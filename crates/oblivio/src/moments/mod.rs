@@ -37,18 +37,18 @@ const BLOCK: usize = 1 << 22;
 pub struct Moments {
     pub(crate) plan: Arc<Plan>,
     pub(crate) sums: Sums,
-    pending: Pending,
+    pub(crate) pending: Pending,
 }
 
 /// Rows that do not fill a block yet.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Pending {
-    points: Vec<f64>,
+pub(crate) struct Pending {
+    pub(crate) points: Vec<f64>,
     /// Slots of rows, or features of S: one of them stays empty.
-    slots: Vec<usize>,
-    psi: Vec<f64>,
-    targets: Vec<f64>,
-    weights: Vec<f64>,
+    pub(crate) slots: Vec<usize>,
+    pub(crate) psi: Vec<f64>,
+    pub(crate) targets: Vec<f64>,
+    pub(crate) weights: Vec<f64>,
 }
 
 /// A batch of rows.
@@ -163,11 +163,6 @@ impl Moments {
     /// Rows added, those of weight zero left out.
     pub fn rows(&self) -> usize {
         self.sums.rows + self.pending.targets.len()
-    }
-
-    /// Rows added that are in the sums by now: whole blocks.
-    pub(crate) fn summed_rows(&self) -> usize {
-        self.sums.rows
     }
 
     /// Adds rows.

@@ -1,5 +1,7 @@
 //! What is settled by a look at some of the rows, before the sums over all of them are taken.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result, Warning};
 use crate::kernel::{Gamma, Kernel, KernelMatrix};
 use crate::landmarks::{Components, FeatureMap};
@@ -14,7 +16,7 @@ use crate::watch::Watch;
 pub(crate) const SAMPLE: usize = 1 << 16;
 
 /// The error that sums of kernel columns may bring into the whitened system, relative to the penalty.
-const TOLERABLE: f64 = 1e-5;
+const TOLERABLE: f64 = 1e-7;
 
 /// The kernel, the landmarks, and where the sensitive columns are cut: all that [`Moments`](super::Moments) need to know
 /// to add up rows.
@@ -31,7 +33,8 @@ pub struct Plan {
 }
 
 /// What becomes of the sensitive part of a row.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum SensitivePlan {
     /// Columns are cut, and each combination is a feature of its own.
     Cells(Cuts),
@@ -91,9 +94,10 @@ impl Plan {
         let (cuts, mut warnings) = sample.cuts(&settings.partition, &members)?;
         warnings.extend(remark);
         let (origin, square) = mean_column(&map, points, weights)?;
-        let whitened = settings
-            .penalty
-            .is_some_and(|penalty| loses_digits(&map, square * sample.table_weight, penalty));
+        let cheap = sample.table_rows as f64 * (map.len() as f64).powi(2) < CHEAP;
+        let whitened = settings.penalty.is_some_and(|penalty| {
+            cheap || loses_digits(&map, square * sample.table_weight, penalty)
+        });
         let plan = Self {
             map,
             sensitive: SensitivePlan::Cells(cuts),
@@ -191,7 +195,7 @@ impl Sample<'_> {
     }
 }
 
-/// The mean kernel column over weighted points, and the mean of its squared length.
+/// The mean kernel column over weighted points, and the mean squared distance from it.
 fn mean_column(map: &FeatureMap, points: &Points, weights: &[f64]) -> Result<(Vec<f64>, f64)> {
     // Enough for an origin.
     const ROWS: usize = 4096;
@@ -208,6 +212,7 @@ fn mean_column(map: &FeatureMap, points: &Points, weights: &[f64]) -> Result<(Ve
             .for_each(|(m, k)| *m += share * k);
         square += share * column.iter().map(|k| k * k).sum::<f64>();
     }
+    square -= mean.iter().map(|m| m * m).sum::<f64>();
     if !square.is_finite() {
         return Err(Error::Overflow {
             what: "the kernel of a row and a landmark",
@@ -216,7 +221,7 @@ fn mean_column(map: &FeatureMap, points: &Points, weights: &[f64]) -> Result<(Ve
     Ok((mean, square))
 }
 
-/// Whether rounding in sums of kernel columns, $\varepsilon\sum_i w_i\|k_L(x_i)\|^2$, is felt once whitening amplifies it and it is
+/// Whether rounding in sums of kernel columns, $\varepsilon\sum_i w_i\|k_L(x_i) - o\|^2$, is felt once whitening amplifies it and it is
 /// compared with the penalty.
 fn loses_digits(map: &FeatureMap, square: f64, penalty: f64) -> bool {
     f64::EPSILON * square * map.amplification() > TOLERABLE * penalty

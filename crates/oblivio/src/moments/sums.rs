@@ -5,6 +5,7 @@ use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::kernel::Lower;
 use crate::partition::{Cuts, Tally};
 
 /// Columns of the second moments handled at a time; fixed, so that the sums do not depend on the threads.
@@ -18,13 +19,13 @@ const PANEL: usize = 128;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sums {
     /// Entries of u: those of f, and two.
-    pub(super) width: usize,
+    pub(crate) width: usize,
     /// o and o_y.
     pub(crate) origin: Vec<f64>,
-    pub(super) rows: usize,
+    pub(crate) rows: usize,
     /// The lower triangle of $\sum w uu^\top$, column after column; absent where only means are asked for.
-    pub(super) second: Option<Vec<f64>>,
-    pub(super) sensitive: SensitiveSums,
+    pub(crate) second: Option<Vec<f64>>,
+    pub(crate) sensitive: SensitiveSums,
 }
 
 /// The sums that ψ takes part in.
@@ -285,6 +286,13 @@ impl Sums {
         }
     }
 
+    /// $\sum_i w_i\langle v, f_i - o\rangle^2$, where second moments were summed.
+    pub(crate) fn quadratic(&self, v: &[f64]) -> Option<f64> {
+        let second = self.second.as_ref()?;
+        let lower = |i: usize, j: usize| second[j * self.width + i];
+        Some(Lower::from_fn(v.len(), lower).quadratic(v))
+    }
+
     /// $\sum_i w_i u_i$
     pub(super) fn total(&self) -> Vec<f64> {
         let last = self.width - 1;
@@ -300,11 +308,6 @@ impl Sums {
                 total
             }
         }
-    }
-
-    /// $\sum_i w_i$
-    pub(super) fn weight(&self) -> f64 {
-        self.total()[self.width - 1]
     }
 }
 

@@ -90,6 +90,17 @@ impl Tally {
         }
     }
 
+    /// These keys in this order; `None` if one comes twice.
+    pub(crate) fn of(width: usize, keys: Vec<Vec<u32>>, counts: Vec<usize>) -> Option<Self> {
+        let mut tally = Self::new(width);
+        for (slot, key) in keys.iter().enumerate() {
+            if tally.slot_of(key) != slot {
+                return None;
+            }
+        }
+        (counts.len() == keys.len()).then_some(Self { counts, ..tally })
+    }
+
     /// The slot of the row whose key lies at this place among `keys`.
     pub(crate) fn slot(&mut self, keys: &[u32], row: usize) -> usize {
         self.slot_of(&keys[row * self.width..(row + 1) * self.width])
@@ -198,6 +209,15 @@ impl Partition {
     /// The number of reference rows in each cell.
     pub fn counts(&self) -> &[usize] {
         &self.counts
+    }
+
+    /// The same cells with other rows in them.
+    pub(crate) fn with_mass(&self, mass: Vec<f64>, counts: Vec<usize>) -> Self {
+        Self {
+            mass,
+            counts,
+            ..self.clone()
+        }
     }
 
     /// The cell in words.

@@ -225,14 +225,24 @@ impl PartitionRule {
     /// The rule with the kind of every column settled by these rows, so that a part of them is read like the whole.
     #[must_use]
     pub fn settled(&self, table: &Sensitive) -> Self {
+        let kinds = table
+            .columns()
+            .iter()
+            .map(|c| (c.name.as_str(), Kind::of(c)));
+        self.settled_as(kinds)
+    }
+
+    /// The rule with columns nobody spoke about taken as these kinds.
+    #[must_use]
+    pub(crate) fn settled_as<'n>(&self, kinds: impl Iterator<Item = (&'n str, Kind)>) -> Self {
         let mut rule = self.clone();
-        for column in table.columns() {
-            let names = match self.kind(column) {
-                Kind::Categorical => &mut rule.categorical,
-                Kind::Continuous => &mut rule.continuous,
-            };
-            if !names.contains(&column.name) {
-                names.push(column.name.clone());
+        for (name, kind) in kinds {
+            let known = |names: &[String]| names.iter().any(|n| n == name);
+            if !known(&self.categorical) && !known(&self.continuous) {
+                match kind {
+                    Kind::Categorical => rule.categorical.push(name.to_owned()),
+                    Kind::Continuous => rule.continuous.push(name.to_owned()),
+                }
             }
         }
         rule

@@ -1,0 +1,355 @@
+//! Moments as bytes, alone or as the state of a fit that can be taken up again.
+
+use std::sync::Arc;
+
+use safetensors::SafeTensors;
+use serde::{Deserialize, Serialize};
+
+use super::container::{Tensor, invalid, numbers, read, require, tensor, write};
+use crate::encoder::Encoder;
+use crate::error::{Result, Warning};
+use crate::features::{FeatureFit, FeatureSettings};
+use crate::fit::{Settings, StreamFit};
+use crate::gather::Gather;
+use crate::kernel::Kernel;
+use crate::landmarks::FeatureMap;
+use crate::moments::{Moments, Pending, Plan, SensitivePlan, SensitiveSums, Sums};
+use crate::partition::{Cuts, Tally};
+use crate::points::Points;
+use crate::reference::Members;
+
+#[derive(Serialize, Deserialize)]
+struct PlanHeader {
+    kernel: String,
+    sensitive: SensitivePlan,
+    whitened: bool,
+    second: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SumsHeader {
+    rows: usize,
+    /// The cuts as they have grown, the keys of the slots and their rows; absent where ψ is not cells.
+    slots: Option<(Cuts, Vec<Vec<u32>>, Vec<usize>)>,
+    pending: Vec<usize>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct MomentsHeader {
+    plan: PlanHeader,
+    sums: SumsHeader,
+}
+
+impl Moments {
+    /// The bytes of the moments. The same moments give the same bytes.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let header = MomentsHeader {
+            plan: PlanHeader::of(&self.plan),
+            sums: SumsHeader::of(self),
+        };
+        let mut tensors = plan_tensors(&self.plan);
+        tensors.extend(sums_tensors(self, ""));
+        write("moments", &header, &tensors)
+    }
+
+    /// Reads moments, trusting nothing in them.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let (header, tensors): (MomentsHeader, _) = read(bytes, "moments")?;
+        let plan = Arc::new(header.plan.plan(&tensors)?);
+        header.sums.moments(&plan, &tensors, "")
+    }
+}
+
+impl PlanHeader {
+    fn of(plan: &Plan) -> Self {
+        Self {
+            kernel: plan.map.kernel.to_string(),
+            sensitive: plan.sensitive.clone(),
+            whitened: plan.whitened,
+            second: plan.second,
+        }
+    }
+
+    fn plan(self, tensors: &SafeTensors) -> Result<Plan> {
+        let (values, shape) = numbers(tensors, "landmarks", 2)?;
+        let (root, root_shape) = numbers(tensors, "root", 2)?;
+        let (origin, _) = numbers(tensors, "origin", 1)?;
+        let kernel: Kernel = self.kernel.parse()?;
+        let sound = match &self.sensitive {
+            SensitivePlan::Cells(cuts) => cuts.is_sound(&[]),
+            SensitivePlan::Features { ridge, .. } => *ridge >= 0.0 && ridge.is_finite(),
+        };
+        require(
+            sound && shape[0] > 0 && root_shape == [shape[0], shape[0]] && origin.len() == shape[0],
+            "its plan",
+        )?;
+        Ok(Plan {
+            map: FeatureMap {
+                kernel,
+                landmarks: Points::new(values, shape[1])?,
+                root,
+            },
+            sensitive: self.sensitive,
+            origin,
+            whitened: self.whitened,
+            second: self.second,
+        })
+    }
+}
+
+impl SumsHeader {
+    fn of(moments: &Moments) -> Self {
+        Self {
+            rows: moments.sums.rows,
+            slots: match &moments.sums.sensitive {
+                SensitiveSums::Slots { cuts, tally, .. } => {
+                    Some((cuts.clone(), tally.keys.clone(), tally.counts.clone()))
+                }
+                SensitiveSums::Dense { .. } => None,
+            },
+            pending: moments.pending.slots.clone(),
+        }
+    }
+
+    fn moments(self, plan: &Arc<Plan>, tensors: &SafeTensors, prefix: &str) -> Result<Moments> {
+        let vector = |name: &str| Ok(numbers(tensors, &format!("{prefix}{name}"), 1)?.0);
+        let empty = Moments::new(Arc::clone(plan));
+        let width = empty.sums.width;
+        let (origin, sums) = (vector("sums-origin")?, vector("sums")?);
+        let second = vector("second")?;
+        let shape = |holds: bool| require(holds, "the shape of its sums");
+        shape(origin.len() == width - 1)?;
+        shape(second.len() == if plan.second { width * width } else { 0 })?;
+        let sensitive = match (self.slots, &empty.sums.sensitive) {
+            (Some((cuts, keys, counts)), SensitiveSums::Slots { cuts: made, .. }) => {
+                shape(sums.len().is_multiple_of(width) && sums.len() / width <= keys.len())?;
+                require(
+                    made.clone().join(&cuts).is_some() && cuts.is_sound(&keys),
+                    "its cells",
+                )?;
+                let rows = counts.iter().try_fold(0usize, |sum, c| sum.checked_add(*c));
+                let tally = Tally::of(cuts.names().count(), keys, counts);
+                match tally {
+                    Some(tally) if rows == Some(self.rows) => {
+                        SensitiveSums::Slots { cuts, tally, sums }
+                    }
+                    _ => return Err(invalid("its cells make no sense")),
+                }
+            }
+            (None, SensitiveSums::Dense { count, .. }) => {
+                let gram = vector("gram")?;
+                shape(gram.len() == count * count && sums.len() == count * width)?;
+                SensitiveSums::Dense {
+                    count: *count,
+                    gram,
+                    sums,
+                }
+            }
+            _ => return Err(invalid("its sensitive sums make no sense")),
+        };
+        let pending = Pending {
+            points: vector("pending-points")?,
+            slots: self.pending,
+            psi: vector("pending-psi")?,
+            targets: vector("pending-targets")?,
+            weights: vector("pending-weights")?,
+        };
+        let rows = pending.targets.len();
+        let fits = match &sensitive {
+            SensitiveSums::Slots { tally, .. } => {
+                let known = |slot: &usize| *slot < tally.keys.len();
+                pending.slots.len() == rows && pending.slots.iter().all(known)
+            }
+            SensitiveSums::Dense { count, .. } => pending.psi.len() == count * rows,
+        };
+        require(
+            fits && pending.points.len() == rows * plan.map.landmarks.dim()
+                && pending.weights.len() == rows
+                && pending.weights.iter().all(|weight| *weight > 0.0),
+            "its rows",
+        )?;
+        Ok(Moments {
+            sums: Sums {
+                origin,
+                rows: self.rows,
+                second: plan.second.then_some(second),
+                sensitive,
+                ..empty.sums
+            },
+            pending,
+            plan: Arc::clone(plan),
+        })
+    }
+}
+
+fn plan_tensors(plan: &Plan) -> Vec<Tensor<'_>> {
+    let count = plan.map.len();
+    let landmarks = &plan.map.landmarks;
+    vec![
+        tensor("landmarks", &[count, landmarks.dim()], landmarks.values()),
+        tensor("root", &[count, count], &plan.map.root),
+        tensor("origin", &[count], &plan.origin),
+    ]
+}
+
+fn sums_tensors<'m>(moments: &'m Moments, prefix: &str) -> Vec<Tensor<'m>> {
+    let vector =
+        |name: &str, values: &'m [f64]| tensor(format!("{prefix}{name}"), &[values.len()], values);
+    let (gram, sums): (&[f64], &[f64]) = match &moments.sums.sensitive {
+        SensitiveSums::Slots { sums, .. } => (&[], sums),
+        SensitiveSums::Dense { gram, sums, .. } => (gram, sums),
+    };
+    let pending = &moments.pending;
+    vec![
+        vector("sums-origin", &moments.sums.origin),
+        vector("second", moments.sums.second.as_deref().unwrap_or(&[])),
+        vector("sums", sums),
+        vector("gram", gram),
+        vector("pending-points", &pending.points),
+        vector("pending-psi", &pending.psi),
+        vector("pending-targets", &pending.targets),
+        vector("pending-weights", &pending.weights),
+    ]
+}
+
+#[derive(Serialize, Deserialize)]
+struct CheckpointHeader {
+    encoder: Encoder,
+    plan: PlanHeader,
+    note: String,
+    warnings: Vec<Warning>,
+    gather: Option<GatherHeader>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct GatherHeader {
+    table_rows: usize,
+    rows: usize,
+    reference: SumsHeader,
+    training: Option<SumsHeader>,
+}
+
+/// A fit from a stream that was left off: it goes on as if nothing had happened, to the last bit.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    encoder: Encoder,
+    plan: Arc<Plan>,
+    gather: Option<Gather>,
+    warnings: Vec<Warning>,
+    note: String,
+}
+
+impl Checkpoint {
+    /// The state of a regression; `note` is what the caller wants to find again: which files, how far.
+    pub fn of_fit(encoder: &Encoder, fit: &StreamFit, note: String) -> Self {
+        Self {
+            encoder: encoder.clone(),
+            plan: Arc::clone(&fit.plan),
+            gather: Some(fit.gather.clone()),
+            warnings: fit.warnings.clone(),
+            note,
+        }
+    }
+
+    /// The state of features.
+    pub fn of_features(encoder: &Encoder, fit: &FeatureFit, note: String) -> Self {
+        Self {
+            encoder: encoder.clone(),
+            plan: Arc::clone(&fit.plan),
+            gather: fit.gather.clone(),
+            warnings: fit.warnings.clone(),
+            note,
+        }
+    }
+
+    /// What the caller wanted to find again.
+    pub fn note(&self) -> &str {
+        &self.note
+    }
+
+    /// The regression, with the settings it was begun with.
+    pub fn into_fit(self, settings: &Settings) -> Result<(Encoder, StreamFit)> {
+        let Some(mut gather) = self.gather else {
+            return Err(invalid("it is the checkpoint of another kind of fit"));
+        };
+        gather.members = settings
+            .reference
+            .members(gather.table_rows, settings.seed)?;
+        let fit = StreamFit::of(settings, gather, self.warnings)?;
+        Ok((self.encoder, fit))
+    }
+
+    /// The features, with the settings they were begun with.
+    pub fn into_features(mut self, settings: &FeatureSettings) -> Result<(Encoder, FeatureFit)> {
+        if let Some(gather) = &mut self.gather {
+            gather.members = settings
+                .reference
+                .members(gather.table_rows, settings.seed)?;
+        }
+        let fit = FeatureFit {
+            plan: self.plan,
+            gather: self.gather,
+            strength: settings.strength,
+            warnings: self.warnings,
+        };
+        Ok((self.encoder, fit))
+    }
+
+    /// The bytes of the file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut tensors = plan_tensors(&self.plan);
+        if let Some(gather) = &self.gather {
+            tensors.extend(sums_tensors(&gather.reference, "reference-"));
+            if let Some(training) = &gather.training {
+                tensors.extend(sums_tensors(training, "training-"));
+            }
+        }
+        let header = CheckpointHeader {
+            encoder: self.encoder.clone(),
+            plan: PlanHeader::of(&self.plan),
+            note: self.note.clone(),
+            warnings: self.warnings.clone(),
+            gather: self.gather.as_ref().map(|gather| GatherHeader {
+                table_rows: gather.table_rows,
+                rows: gather.rows,
+                reference: SumsHeader::of(&gather.reference),
+                training: gather.training.as_ref().map(SumsHeader::of),
+            }),
+        };
+        write("checkpoint", &header, &tensors)
+    }
+
+    /// Reads a file, trusting nothing in it.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let (header, tensors): (CheckpointHeader, _) = read(bytes, "checkpoint")?;
+        let plan = Arc::new(header.plan.plan(&tensors)?);
+        require(
+            header.encoder.is_sound() && header.encoder.width() == plan.map.landmarks.dim(),
+            "the encoding of its columns",
+        )?;
+        let gather = match header.gather {
+            None => None,
+            Some(gather) => {
+                require(gather.rows <= gather.table_rows, "the number of its rows")?;
+                let training = gather
+                    .training
+                    .map(|sums| sums.moments(&plan, &tensors, "training-"));
+                Some(Gather {
+                    // Drawn anew when the settings are known.
+                    members: Members::all(),
+                    table_rows: gather.table_rows,
+                    rows: gather.rows,
+                    reference: gather.reference.moments(&plan, &tensors, "reference-")?,
+                    training: training.transpose()?,
+                })
+            }
+        };
+        Ok(Self {
+            encoder: header.encoder,
+            plan,
+            gather,
+            warnings: header.warnings,
+            note: header.note,
+        })
+    }
+}
