@@ -58,29 +58,30 @@ pub struct FeatureSettings {
 impl FeatureSettings {
     /// Fits the features. The targets of `data` are not used.
     pub fn fit(&self, data: Training, watch: &Watch) -> Result<(ObliviousFeatures, Vec<Warning>)> {
+        self.begin_with(data, watch)?.finish(watch)
+    }
+
+    /// Begins a fit whose rows come in batches, of which these are the first: they place landmarks and edges.
+    pub fn begin_with(&self, data: Training, watch: &Watch) -> Result<FeatureFit> {
         self.reference.check(data.points.len())?;
-        let ones = vec![1.0; data.points.len()];
-        let weights = data.weights.unwrap_or(&ones);
-        let rows: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
+        let counts = |i: &usize| data.weights.is_none_or(|weights| weights[*i] > 0.0);
+        let numbers: Vec<usize> = (0..data.points.len()).filter(counts).collect();
         let settings = Self {
-            reference: self.reference.renumbered(&rows),
+            reference: self.reference.renumbered(&numbers),
             partition: self.partition.settled(data.sensitive),
             ..self.clone()
         };
-        let kept = Rows::select(
-            &Batch {
-                points: data.points,
-                sensitive: SensitiveRows::Columns(data.sensitive),
-                targets: None,
-                weights: data.weights,
-            },
-            data.sensitive,
-            &rows,
-        );
-        let sample = Sample::of(&kept.points, &kept.sensitive, &kept.weights, self.seed);
+        let batch = Batch {
+            points: data.points,
+            sensitive: SensitiveRows::Columns(data.sensitive),
+            targets: None,
+            weights: data.weights,
+        };
+        let rows = Rows::select(&batch, data.sensitive, &numbers);
+        let sample = Sample::of(&rows.points, &rows.sensitive, &rows.weights, self.seed);
         let mut fit = settings.begin(&sample, watch)?;
-        fit.update(kept.batch(), watch)?;
-        fit.finish(watch)
+        fit.update(rows.batch(), watch)?;
+        Ok(fit)
     }
 
     /// Begins a fit whose rows come in batches, by a sample of them.

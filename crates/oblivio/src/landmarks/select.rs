@@ -104,16 +104,22 @@ impl Components {
             .count
             .saturating_mul(CANDIDATES_EACH)
             .max(FEWEST_CANDIDATES);
+        // Positions are drawn, not rows: the order of the rows must make no difference.
+        let places: Vec<usize> = (0..distinct.len()).collect();
+        let drawn = |count| -> Vec<usize> {
+            let places = random::sample(&places, count, seed);
+            places.into_iter().map(|place| distinct[place]).collect()
+        };
         let chosen = match self.selection {
-            Selection::Uniform => random::sample(&distinct, self.count, seed),
+            Selection::Uniform => drawn(self.count),
             Selection::Cholesky => {
-                let candidates = random::sample(&distinct, among, seed);
+                let candidates = drawn(among);
                 let points = points.select(&candidates);
                 let pivots = pivots(kernel, &points, self.count, self.tolerance, seed, watch)?;
                 pivots.into_iter().map(|i| candidates[i]).collect()
             }
             Selection::KMeans => {
-                let candidates = random::sample(&distinct, among, seed);
+                let candidates = drawn(among);
                 let points = points.select(&candidates);
                 let seeds = spread_out(&points, self.count, seed, watch)?;
                 seeds.into_iter().map(|i| candidates[i]).collect()

@@ -282,8 +282,7 @@ impl Moments {
     }
 
     fn combine(&mut self, other: &Self, sign: f64, watch: &Watch) -> Result<()> {
-        let same = self.plan.map == other.plan.map && self.plan.whitened == other.plan.whitened;
-        if !same {
+        if self.plan.map != other.plan.map {
             return Err(Error::UnlikeMoments {
                 problem: "their landmarks differ",
             });
@@ -292,7 +291,15 @@ impl Moments {
         let mut other = other.clone();
         other.flush(watch)?;
         let mut sums = self.sums.clone();
-        sums.add_sums(&other.sums, sign)?;
+        match (self.plan.whitened, other.plan.whitened) {
+            (true, false) => sums.add_sums(&other.sums.mapped(self.plan.map.root()), sign)?,
+            (false, true) => {
+                sums = sums.mapped(self.plan.map.root());
+                sums.add_sums(&other.sums, sign)?;
+                self.plan = Arc::clone(&other.plan);
+            }
+            _ => sums.add_sums(&other.sums, sign)?,
+        }
         self.sums = sums;
         Ok(())
     }
