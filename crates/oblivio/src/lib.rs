@@ -35,7 +35,7 @@ mod sensitive;
 pub mod simulate;
 mod watch;
 
-pub use audit::{CellMean, CorrelationRatio, cell_means, correlation_ratio};
+pub use audit::{CellMean, CorrelationRatio, Tally, cell_means, correlation_ratio};
 pub use column::{Column, MISSING, Values};
 pub use conditional_mean::ConditionalMean;
 pub use encoder::{Encoder, Scaling};
