@@ -34,14 +34,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// What a file can hold that the command line has a use for.
 enum Stored {
-    Ridge(Model),
-    Features(Transformer),
+    Ridge(Box<Model>),
+    Features(Box<Transformer>),
 }
 
 /// Reads and checks a file that holds a ridge regression.
 pub(crate) fn read_model(path: &Path) -> Result<Model> {
     match read(path)? {
-        Stored::Ridge(model) => Ok(model),
+        Stored::Ridge(model) => Ok(*model),
         Stored::Features(_) => bail!(
             "{}: this file holds features, which give no scores; use `oblivio transform`",
             path.display()
@@ -52,7 +52,7 @@ pub(crate) fn read_model(path: &Path) -> Result<Model> {
 /// Reads and checks a file that holds features.
 pub(crate) fn read_transformer(path: &Path) -> Result<Transformer> {
     match read(path)? {
-        Stored::Features(features) => Ok(features),
+        Stored::Features(features) => Ok(*features),
         Stored::Ridge(_) => bail!(
             "{}: this file holds a ridge regression, which gives scores and no features; use `oblivio predict`",
             path.display()
@@ -65,12 +65,14 @@ fn read(path: &Path) -> Result<Stored> {
     let bytes =
         std::fs::read(path).with_context(|| format!("{}: cannot read the model", name()))?;
     let stored = match kind_of(&bytes).with_context(name)?.as_str() {
-        "features" => Transformer::from_bytes(&bytes).map(Stored::Features),
+        "features" => {
+            Transformer::from_bytes(&bytes).map(|features| Stored::Features(Box::new(features)))
+        }
         "kernel" => bail!(
             "{}: this file holds a kernel, which the command line has no use for; open it in Python with `oblivio.load`",
             name()
         ),
-        _ => Model::from_bytes(&bytes).map(Stored::Ridge),
+        _ => Model::from_bytes(&bytes).map(|model| Stored::Ridge(Box::new(model))),
     };
     stored.with_context(name)
 }

@@ -14,7 +14,7 @@ use crate::table::Sink;
 /// The data of the paper's experiments, or a realistic one. It may be larger than memory.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Which data
+    /// Which data; ridge is ridge-1
     #[arg(value_parser = names())]
     name: String,
     /// Rows to write

@@ -25,7 +25,7 @@ use super::kind::{Could, Kind};
 
 /// Rows of a group that is written, and the memory it may take before.
 const GROUP_ROWS: usize = 1 << 20;
-const GROUP_BYTES: usize = 32 << 20;
+const GROUP_BYTES: usize = 16 << 20;
 
 /// Whether files with this extension are Parquet.
 pub(super) fn is_extension(extension: &OsStr) -> bool {

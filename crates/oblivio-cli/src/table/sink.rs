@@ -18,7 +18,7 @@ pub struct Sink {
 
 enum Encoder {
     Csv(csv::Encoder),
-    Parquet(parquet::Encoder),
+    Parquet(Box<parquet::Encoder>),
 }
 
 impl Sink {
@@ -28,7 +28,7 @@ impl Sink {
     pub fn create(path: &Path) -> Result<Self> {
         let extension = path.extension();
         let encoder = if extension.is_some_and(parquet::is_extension) {
-            Encoder::Parquet(parquet::Encoder::default())
+            Encoder::Parquet(Box::default())
         } else {
             Encoder::Csv(csv::Encoder::new(csv::usual_delimiter(extension)))
         };

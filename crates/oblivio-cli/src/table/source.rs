@@ -110,14 +110,14 @@ impl Source {
     /// The source of one file that is open already.
     #[cfg(test)]
     pub(super) fn of(
-        input: Input,
+        input: &Input,
         extension: Option<&OsStr>,
         options: &ReadOptions,
     ) -> Result<Self> {
         let found = survey(
             "table",
             Place::Kept(input.clone()),
-            &input,
+            input,
             extension,
             options,
         )?;

@@ -34,7 +34,7 @@ enum To {
         file: NamedTempFile,
         target: PathBuf,
         permissions: Option<Permissions>,
-        _unfinished: Unfinished,
+        unfinished: Unfinished,
     },
 }
 
@@ -74,10 +74,14 @@ impl Output {
                 file,
                 target,
                 permissions,
-                _unfinished,
-            } => permissions
-                .map_or(Ok(()), |same| file.as_file().set_permissions(same))
-                .and_then(|()| Ok(file.persist(target).map(drop)?)),
+                unfinished,
+            } => {
+                let stored = permissions
+                    .map_or(Ok(()), |same| file.as_file().set_permissions(same))
+                    .and_then(|()| Ok(file.persist(target).map(drop)?));
+                drop(unfinished);
+                stored
+            }
         };
         self.settle(finished)
     }
@@ -135,12 +139,12 @@ fn begin(path: &Path) -> io::Result<To> {
     // A link stays a link, and the file it points to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let file = beside(&target)?;
-    let _unfinished = Unfinished::new(file.path());
+    let unfinished = Unfinished::new(file.path());
     Ok(To::Draft {
         file,
         target,
         permissions: existing.map(|metadata| metadata.permissions()),
-        _unfinished,
+        unfinished,
     })
 }
 

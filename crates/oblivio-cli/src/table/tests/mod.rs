@@ -21,7 +21,7 @@ use super::{ReadOptions, Sink, Source, Table, csv as format_csv, parquet as form
 /// The table in the bytes of a file with this extension; problems are told without the file's name.
 fn from_bytes(bytes: &[u8], extension: Option<&str>, options: &ReadOptions) -> Result<Table> {
     let input = Input::spooled(&mut &*bytes)?;
-    let read = || Source::of(input, extension.map(OsStr::new), options)?.table();
+    let read = || Source::of(&input, extension.map(OsStr::new), options)?.table();
     read().map_err(|problem| {
         let problem = problem.to_string();
         anyhow!("{}", problem.strip_prefix("table: ").unwrap_or(&problem))

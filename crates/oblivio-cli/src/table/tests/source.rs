@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use oblivio::{Column, Values};
 
@@ -188,7 +189,7 @@ fn numbers_in_one_format_and_text_in_another_are_categories() {
     let source = open(&[numbers, missing.clone(), csv]);
     assert!(source.is_number("x").unwrap());
     assert_eq!(source.table().unwrap().rows(), 8);
-    assert!(open(&[missing.clone()]).is_number("x").unwrap());
+    assert!(open(slice::from_ref(&missing)).is_number("x").unwrap());
     let source = open(&[missing, texts]);
     assert!(!source.is_number("x").unwrap());
     assert_eq!(source.table().unwrap().columns()[0].missing(), [0, 1, 2, 5]);
@@ -308,7 +309,7 @@ fn patterns_stand_for_files_in_order() {
 fn a_record_says_whether_a_file_is_still_the_same() {
     let folder = Folder::new();
     let path = folder.text("a.csv", "x\n1\n2\n");
-    let record = || open(&[path.clone()]).files().remove(0);
+    let record = || open(slice::from_ref(&path)).files().remove(0);
     let first = record();
     assert_eq!((first.rows, first.bytes), (2, 6));
     assert_eq!(Path::new(&first.path), path);
@@ -349,7 +350,7 @@ fn two_passes_do_not_disturb_each_other() {
     }
     let text = [b"x\n", &bytes[..]].concat();
     let input = crate::table::input::Input::spooled(&mut &text[..]).unwrap();
-    let source = Source::of(input, None, &ReadOptions::default()).unwrap();
+    let source = Source::of(&input, None, &ReadOptions::default()).unwrap();
     let names = ["x".to_owned()];
     let mut first = source.batches_of(100, &names, 0).unwrap();
     let second = source.batches_of(100, &names, 2500).unwrap();
