@@ -6,7 +6,9 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use indicatif::{FormattedDuration, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{
+    DecimalBytes, FormattedDuration, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle,
+};
 use oblivio::Watch;
 use rayon::ThreadPool;
 
@@ -58,32 +60,48 @@ fn show(bar: &ProgressBar, watch: &Watch) {
     bar.tick();
 }
 
-/// How far a pass over rows has come: rows done, their rate of late, and the time that leaves.
+/// How far a pass over a table has come: rows done, their rate of late, and the time that leaves.
 pub(crate) struct RowBar {
     bar: ProgressBar,
+    unit: Unit,
     recent: RefCell<Recent>,
+}
+
+#[derive(Clone, Copy)]
+enum Unit {
+    Rows,
+    Bytes,
 }
 
 impl RowBar {
     /// A bar for a pass over `total` rows.
     pub(crate) fn new(stage: &'static str, total: usize) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
-        let template = "{prefix} {bar:24} {human_pos} of {human_len} rows ({percent}%){msg}";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
-        bar.set_prefix(stage);
-        Self::of(bar)
+        Self::on_terminal(stage, total as u64, Unit::Rows)
+    }
+
+    /// A bar for a pass over so many bytes, where rows are not counted yet.
+    pub(crate) fn of_bytes(stage: &'static str, total: u64) -> Self {
+        Self::on_terminal(stage, total, Unit::Bytes)
     }
 
     /// No bar, where one would be in the way.
     pub(crate) fn hidden() -> Self {
-        Self::of(ProgressBar::hidden())
+        Self::of(ProgressBar::hidden(), Unit::Rows)
     }
 
-    fn of(bar: ProgressBar) -> Self {
+    fn on_terminal(stage: &'static str, total: u64, unit: Unit) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:24} {msg}") {
+            bar.set_style(style);
+        }
+        bar.set_prefix(stage);
+        Self::of(bar, unit)
+    }
+
+    fn of(bar: ProgressBar, unit: Unit) -> Self {
         Self {
             bar,
+            unit,
             recent: RefCell::new(Recent::new(Instant::now())),
         }
     }
@@ -94,21 +112,41 @@ impl RowBar {
             return;
         }
         let done = self.bar.position() + rows as u64;
+        let total = self.bar.length().unwrap_or(done);
         let mut recent = self.recent.borrow_mut();
         recent.add(Instant::now(), done);
-        if let Some(rate) = recent.rate() {
-            let left = self.bar.length().unwrap_or(done).saturating_sub(done);
-            let left = Duration::from_secs_f64((left as f64 / rate).min(1e9).round());
-            let (rate, left) = (HumanCount(rate as u64), FormattedDuration(left));
-            self.bar
-                .set_message(format!(", {rate} a second, {left} left"));
-        }
+        self.bar
+            .set_message(self.unit.said(done, total, recent.rate()));
         self.bar.set_position(done);
     }
 
     /// All rows are done.
     pub(crate) fn finish(self) {
         drop(self);
+    }
+}
+
+impl Unit {
+    fn said(self, done: u64, total: u64, rate: Option<f64>) -> String {
+        let counted = |number: u64| match self {
+            Self::Rows => HumanCount(number).to_string(),
+            Self::Bytes => DecimalBytes(number).to_string(),
+        };
+        let noun = match self {
+            Self::Rows => " rows",
+            Self::Bytes => "",
+        };
+        // Rounded down: all is done when it is done.
+        let percent = u128::from(done) * 100 / u128::from(total.max(1));
+        let (so_far, all) = (counted(done), counted(total));
+        let mut said = format!("{so_far} of {all}{noun} ({percent}%)");
+        if let Some(rate) = rate {
+            let left = (total.saturating_sub(done) as f64 / rate).ceil();
+            let left = FormattedDuration(Duration::from_secs(left as u64));
+            let rate = counted(rate as u64);
+            said = format!("{said}, {rate}{noun}/s, {left} left");
+        }
+        said
     }
 }
 
@@ -156,6 +194,22 @@ impl Recent {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bar_says_what_is_done_and_what_is_left() {
+        assert_eq!(
+            Unit::Rows.said(1_999_999, 2_000_000, Some(0.5)),
+            "1,999,999 of 2,000,000 rows (99%), 0 rows/s, 00:00:02 left"
+        );
+        assert_eq!(
+            Unit::Rows.said(0, 5_000_000, None),
+            "0 of 5,000,000 rows (0%)"
+        );
+        assert_eq!(
+            Unit::Bytes.said(1_500_000, 3_000_000_000, Some(2e6)),
+            "1.50 MB of 3.00 GB (0%), 2.00 MB/s, 00:25:00 left"
+        );
+    }
 
     #[test]
     fn the_rate_is_that_of_the_last_seconds() {

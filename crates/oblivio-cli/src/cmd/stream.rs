@@ -1,5 +1,6 @@
 //! Rows through a model, batch by batch: columns in, new columns out beside those that are kept.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -48,7 +49,7 @@ impl Stream<'_> {
             delimiter: self.delimiter,
             ..ReadOptions::default()
         };
-        let source = Source::open(&data, &options)?;
+        let source = opened(&data, &options)?;
         for name in self.keep {
             source.is_number(name)?;
         }
@@ -99,6 +100,13 @@ impl Stream<'_> {
         let names = known.into_iter().filter(|name| used.contains(name));
         Ok(names.map(str::to_owned).collect())
     }
+}
+
+/// The files, with a bar while they are read for the first time.
+fn opened(data: &[PathBuf], options: &ReadOptions) -> Result<Source> {
+    let sizes = data.iter().filter_map(|path| fs::metadata(path).ok());
+    let bar = RowBar::of_bytes("reading", sizes.map(|file| file.len()).sum());
+    Source::open_watched(data, options, &|bytes| bar.advance(bytes as usize))
 }
 
 /// An error of the rows from `start` on, in terms of the whole table.

@@ -4,7 +4,7 @@
 //! looked at. Whitespace around names and values does not count.
 
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ use rayon::prelude::*;
 use super::contain::contain;
 use super::input::Input;
 use super::kind::{Could, Kind};
+use super::part::CHANGED;
 use super::shape::{Checked, Shape};
 
 /// Rows looked at together.
@@ -74,9 +75,13 @@ impl Layout {
     }
 
     /// Looks at every value: how many rows there are, and what each column could be.
-    pub(super) fn survey(&self, input: &Input) -> Result<(usize, Vec<Could>)> {
+    pub(super) fn survey(&self, input: &Input, seen: &dyn Fn(u64)) -> Result<(usize, Vec<Could>)> {
         let shape = Shape::new(self.delimiter, Some(self.width));
-        let mut text = Checked::new(input.at(self.start), shape);
+        let bytes = Counted {
+            from: input.at(self.start),
+            seen,
+        };
+        let mut text = Checked::new(bytes, shape);
         let mut could = vec![Could::ANYTHING; self.width];
         let surveyed = self
             .decoder(&mut text, ROWS)
@@ -127,6 +132,20 @@ impl Layout {
             .with_header(true)
             .with_delimiter(self.delimiter)
             .with_batch_size(rows.min(FIELDS / self.width).max(1))
+    }
+}
+
+/// Bytes, and someone who hears how many.
+struct Counted<'a> {
+    from: Input,
+    seen: &'a dyn Fn(u64),
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(buffer)?;
+        (self.seen)(count as u64);
+        Ok(count)
     }
 }
 
@@ -182,10 +201,10 @@ pub(super) fn column(name: &str, kind: Kind, chunk: &StringViewArray) -> Result<
     let column = match kind {
         Kind::Numbers => {
             let numbers: Option<Vec<f64>> = texts(chunk).map(number).collect();
-            Column::numbers(name, numbers.context(super::source::CHANGED)?)
+            Column::numbers(name, numbers.context(CHANGED)?)
         }
         Kind::Booleans => {
-            let known = |text: &str| boolean(text).context(super::source::CHANGED);
+            let known = |text: &str| boolean(text).context(CHANGED);
             let booleans: Result<Vec<Option<&str>>> = texts(chunk)
                 .map(|text| text.map(known).transpose())
                 .collect();

@@ -5,9 +5,11 @@
 
 mod contain;
 mod csv;
+mod expand;
 mod input;
 mod kind;
 mod parquet;
+mod part;
 mod read;
 mod shape;
 mod sink;
@@ -23,9 +25,10 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use oblivio::{Column, nearest};
 
+pub use expand::expand;
 pub use read::ReadOptions;
 pub use sink::Sink;
-pub use source::{Source, expand};
+pub use source::Source;
 pub use write::{keep_apart, remove_unfinished, write_bytes};
 
 /// Named columns of equal length.

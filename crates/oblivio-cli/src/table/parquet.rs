@@ -22,6 +22,7 @@ use oblivio::{Column, Values};
 use super::contain::contain;
 use super::input::Input;
 use super::kind::{Could, Kind};
+use super::part::CHANGED;
 
 /// Rows of a group that is written, and the memory it may take before.
 const GROUP_ROWS: usize = 1 << 20;
@@ -189,7 +190,7 @@ pub(super) fn column(name: &str, kind: Kind, chunk: &ArrayRef) -> Result<Column>
         Column::numbers(name, numbers.collect())
     } else if kind == Kind::Numbers {
         let empty = chunk.null_count() == chunk.len();
-        empty.then(missing).context(super::source::CHANGED)?
+        empty.then(missing).context(CHANGED)?
     } else {
         Column::texts(name, chunk.as_string_view().iter())
     };

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use ::parquet::file::reader::Length;
 use anyhow::{Result, anyhow, bail};
 
 use super::input::Input;
@@ -41,6 +42,14 @@ const FOREIGN: [(&[u8], &str); 6] = [
     (b"\xfe\xff", "is encoded in UTF-16; save it as UTF-8"),
 ];
 
+/// How files are looked at.
+#[derive(Clone, Copy)]
+pub(super) struct Look<'a> {
+    pub(super) options: &'a ReadOptions,
+    /// Hears how many bytes more are done with.
+    pub(super) seen: &'a dyn Fn(u64),
+}
+
 /// Which of the two a file is, and how it is laid out.
 #[derive(Clone, Copy)]
 pub(super) enum Format {
@@ -54,11 +63,12 @@ impl Format {
     pub(super) fn survey(
         input: &Input,
         extension: Option<&OsStr>,
-        options: &ReadOptions,
+        Look { options, seen }: Look,
     ) -> Result<(Self, Vec<String>, usize, Vec<Could>)> {
         let start = input.start(8)?;
         if is_parquet(&start, extension) {
             let parquet::Survey { names, rows, could } = parquet::survey(input)?;
+            seen(input.len());
             return Ok((Self::Parquet, names, rows, could));
         }
         if start.is_empty() {
@@ -73,7 +83,7 @@ impl Format {
         };
         let (layout, names) = csv::Layout::find(input, separation)?;
         check_names(names.iter().map(String::as_str))?;
-        let (rows, could) = layout.survey(input)?;
+        let (rows, could) = layout.survey(input, seen)?;
         Ok((Self::Csv(layout), names, rows, could))
     }
 }

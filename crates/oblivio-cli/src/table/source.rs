@@ -1,31 +1,23 @@
 //! The rows of files, batch by batch: tables larger than memory come in here.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
-use std::time::UNIX_EPOCH;
 
 use anyhow::{Context, Result, anyhow, bail};
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
 use oblivio::{Column, MISSING, Values};
-use serde::{Deserialize, Serialize};
 
-use super::input::Input;
+use super::expand::expand;
 use super::kind::{Could, Kind};
-use super::read::{Format, ReadOptions, open};
-use super::{Table, check_names, csv, parquet, unknown};
+use super::part::{Declared, FileRecord, Found, Part, Settled, find};
+use super::read::{Look, ReadOptions};
+use super::{Table, check_names, unknown};
 
 /// Rows of a batch, at most.
 const BATCH: usize = 8192;
 /// Batches decoded before anybody asks for them.
 const AHEAD: usize = 2;
-
-pub(super) const CHANGED: &str = "the file changed while it was read; start again";
 
 /// The rows of one or more files, read batch by batch.
 ///
@@ -35,66 +27,21 @@ pub struct Source {
     columns: Vec<Settled>,
 }
 
-/// What a later run compares to see that the data is still the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileRecord {
-    /// The path as it was given; `-` for standard input.
-    pub path: String,
-    /// Its rows.
-    pub rows: usize,
-    /// Its size.
-    pub bytes: u64,
-    /// When it was modified, in nanoseconds since 1970; zero where that means nothing.
-    pub modified: u128,
-}
-
-/// One file.
-#[derive(Clone)]
-struct Part {
-    /// How messages call it.
-    name: String,
-    place: Place,
-    format: Format,
-    record: FileRecord,
-    /// Where in the file each column of the table is.
-    positions: Vec<usize>,
-}
-
-#[derive(Clone)]
-enum Place {
-    Path(PathBuf),
-    /// What could be read only once.
-    Kept(Input),
-}
-
-/// A column of the table.
-#[derive(Clone)]
-struct Settled {
-    name: String,
-    kind: Kind,
-    declared: Declared,
-}
-
-/// What the user says about a column.
-#[derive(Clone, Copy, PartialEq)]
-enum Declared {
-    Nothing,
-    Categories,
-    Numbers,
-}
-
-/// What a file says of itself.
-struct Found {
-    part: Part,
-    names: Vec<String>,
-    could: Vec<Could>,
-}
-
 impl Source {
     /// Opens files, or patterns with `*`, `?` and `[…]` that stand for several; `-` is standard input.
     ///
     /// All must have the same columns, in any order. CSV files are read once from end to end.
     pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Self> {
+        Self::open_watched(paths, options, &|_| ())
+    }
+
+    /// [`open`](Self::open) for someone who wants to hear how many bytes more are done with.
+    pub fn open_watched(
+        paths: &[PathBuf],
+        options: &ReadOptions,
+        seen: &dyn Fn(u64),
+    ) -> Result<Self> {
+        let look = Look { options, seen };
         let paths = expand(paths)?;
         let found = paths.iter().map(|path| {
             let name = if path.as_os_str() == "-" {
@@ -102,29 +49,12 @@ impl Source {
             } else {
                 path.display().to_string()
             };
-            find(path, &name, options).map_err(|problem| anyhow!("{name}: {problem:#}"))
+            find(path, &name, look).map_err(|problem| anyhow!("{name}: {problem:#}"))
         });
         Self::join(found.collect::<Result<_>>()?, options)
     }
 
-    /// The source of one file that is open already.
-    #[cfg(test)]
-    pub(super) fn of(
-        input: &Input,
-        extension: Option<&OsStr>,
-        options: &ReadOptions,
-    ) -> Result<Self> {
-        let found = survey(
-            "table",
-            Place::Kept(input.clone()),
-            input,
-            extension,
-            options,
-        )?;
-        Self::join(vec![found], options)
-    }
-
-    fn join(found: Vec<Found>, options: &ReadOptions) -> Result<Self> {
+    pub(super) fn join(found: Vec<Found>, options: &ReadOptions) -> Result<Self> {
         let Some(first) = found.first() else {
             bail!("there is no file; give at least one");
         };
@@ -293,106 +223,6 @@ impl Iterator for Batches {
     }
 }
 
-impl Part {
-    /// Hands on the rows from `skip` on, until `send` says that nobody listens.
-    fn read(
-        &self,
-        wanted: &[Settled],
-        skip: usize,
-        size: usize,
-        send: &mut dyn FnMut(Table) -> bool,
-    ) -> Result<bool> {
-        let input = self.place.open()?;
-        let read = || {
-            let mut rows = skip;
-            for batch in self.decode(&input, skip, size)? {
-                let batch = batch?;
-                rows += batch.num_rows();
-                if rows > self.record.rows {
-                    bail!(CHANGED);
-                }
-                if !send(self.table(wanted, &batch)?) {
-                    return Ok(false);
-                }
-            }
-            if rows < self.record.rows {
-                bail!(CHANGED);
-            }
-            Ok(true)
-        };
-        // Rows that end in a panic must not look as if they had ended.
-        match self.format {
-            Format::Csv(_) => csv::contained(read),
-            Format::Parquet => parquet::contained(read),
-        }
-    }
-
-    /// The columns at `positions`, in the order of the file and once each.
-    fn decode(
-        &self,
-        input: &Input,
-        skip: usize,
-        size: usize,
-    ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>>>> {
-        let chosen = self.chosen();
-        Ok(match self.format {
-            Format::Csv(layout) => Box::new(layout.batches(input, &chosen, skip, size)?),
-            Format::Parquet => Box::new(parquet::batches(input, &chosen, skip, size)?),
-        })
-    }
-
-    fn chosen(&self) -> Vec<usize> {
-        let mut chosen = self.positions.clone();
-        chosen.sort_unstable();
-        chosen
-    }
-
-    fn table(&self, wanted: &[Settled], batch: &RecordBatch) -> Result<Table> {
-        let chosen = self.chosen();
-        let place = |position: &usize| chosen.partition_point(|other| other < position);
-        let pairs = wanted.iter().zip(&self.positions);
-        let columns = pairs.map(|(settled, position)| {
-            let chunk = batch.column(place(position));
-            let Settled { name, kind, .. } = settled;
-            let column = match self.format {
-                Format::Csv(_) => csv::column(name, *kind, chunk.as_string_view())?,
-                Format::Parquet => parquet::column(name, *kind, chunk)?,
-            };
-            settled.finish(column)
-        });
-        Table::new(columns.collect::<Result<_>>()?)
-    }
-}
-
-impl Settled {
-    /// The column as it is to be read, whichever file it comes from.
-    fn finish(&self, mut column: Column) -> Result<Column> {
-        let is_number = matches!(column.values, Values::Numbers(_));
-        match (self.declared, self.kind) {
-            (Declared::Numbers, _) if !is_number => {
-                column.values = Values::Numbers(column.to_numbers()?);
-            }
-            (Declared::Categories, _) | (Declared::Nothing, Kind::Booleans | Kind::Texts)
-                if is_number =>
-            {
-                let (levels, codes) = column.to_categories();
-                column.values = Values::Categories { levels, codes };
-            }
-            _ => {}
-        }
-        Ok(column)
-    }
-}
-
-impl Place {
-    fn open(&self) -> Result<Input> {
-        Ok(match self {
-            Self::Path(path) => Input::new(open(path)?),
-            Self::Kept(input) => input.clone(),
-        })
-    }
-}
-
 /// A column that grows; its levels stay in the order of their first row.
 struct Joined {
     column: Column,
@@ -434,92 +264,6 @@ impl Joined {
             _ => unreachable!("column `{}` changed its type", self.column.name),
         }
     }
-}
-
-/// The files that these paths and patterns stand for: a pattern's in the order of their names.
-///
-/// A path that exists is no pattern, whatever it is called.
-pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for path in paths {
-        let pattern = path.to_str().filter(|text| text.contains(['*', '?', '[']));
-        match pattern {
-            Some(pattern) if fs::symlink_metadata(path).is_err() => files.extend(matches(pattern)?),
-            _ => files.push(path.clone()),
-        }
-    }
-    Ok(files)
-}
-
-fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
-    let options = glob::MatchOptions {
-        case_sensitive: true,
-        require_literal_separator: true,
-        require_literal_leading_dot: true,
-    };
-    let found = glob::glob_with(pattern, options)
-        .map_err(|error| anyhow!("{pattern}: this is no pattern ({error}); correct it"))?;
-    let found = found.collect::<Result<Vec<PathBuf>, _>>();
-    let mut files = found.map_err(|error| anyhow!("{pattern}: {error}; change the pattern"))?;
-    files.retain(|file| !file.is_dir());
-    files.sort();
-    if files.is_empty() {
-        bail!("{pattern}: no file matches; check the pattern");
-    }
-    Ok(files)
-}
-
-/// Opens a file and looks at it.
-fn find(path: &Path, name: &str, options: &ReadOptions) -> Result<Found> {
-    if path.as_os_str() == "-" {
-        let input = Input::spooled(&mut io::stdin().lock())?;
-        let mut found = survey(name, Place::Kept(input.clone()), &input, None, options)?;
-        "-".clone_into(&mut found.part.record.path);
-        return Ok(found);
-    }
-    let mut file = open(path)?;
-    let metadata = file.metadata()?;
-    let extension = path.extension();
-    if !metadata.is_file() {
-        // A pipe cannot be read twice.
-        let input = Input::spooled(&mut file)?;
-        return survey(name, Place::Kept(input.clone()), &input, extension, options);
-    }
-    let place = Place::Path(path.to_owned());
-    let mut found = survey(name, place, &Input::new(file), extension, options)?;
-    let modified = metadata.modified().ok();
-    let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    found.part.record.modified = modified.map_or(0, |time| time.as_nanos());
-    Ok(found)
-}
-
-fn survey(
-    name: &str,
-    place: Place,
-    input: &Input,
-    extension: Option<&OsStr>,
-    options: &ReadOptions,
-) -> Result<Found> {
-    use ::parquet::file::reader::Length;
-    let (format, names, rows, could) = Format::survey(input, extension, options)?;
-    check_names(names.iter().map(String::as_str))?;
-    if names.is_empty() {
-        bail!("there are no columns; a table needs at least one");
-    }
-    let record = FileRecord {
-        path: name.to_owned(),
-        rows,
-        bytes: input.len(),
-        modified: 0,
-    };
-    let part = Part {
-        name: name.to_owned(),
-        place,
-        format,
-        record,
-        positions: Vec::new(),
-    };
-    Ok(Found { part, names, could })
 }
 
 /// Where each of `names` is among `own`, which must be the same.

@@ -16,16 +16,28 @@ use anyhow::{Result, anyhow};
 use oblivio::Column;
 
 use super::input::Input;
+use super::part::{Place, survey};
+use super::read::Look;
 use super::{ReadOptions, Sink, Source, Table, csv as format_csv, parquet as format_parquet};
 
 /// The table in the bytes of a file with this extension; problems are told without the file's name.
 fn from_bytes(bytes: &[u8], extension: Option<&str>, options: &ReadOptions) -> Result<Table> {
-    let input = Input::spooled(&mut &*bytes)?;
-    let read = || Source::of(&input, extension.map(OsStr::new), options)?.table();
+    let read = || source(bytes, extension, options)?.table();
     read().map_err(|problem| {
         let problem = problem.to_string();
         anyhow!("{}", problem.strip_prefix("table: ").unwrap_or(&problem))
     })
+}
+
+/// The source of these bytes, which have no name.
+fn source(bytes: &[u8], extension: Option<&str>, options: &ReadOptions) -> Result<Source> {
+    let place = Place::Kept(Input::spooled(&mut &*bytes)?);
+    let look = Look {
+        options,
+        seen: &|_| (),
+    };
+    let found = survey("table", place, extension.map(OsStr::new), look)?;
+    Source::join(vec![found], options)
 }
 
 fn write(path: &Path, columns: &[Column]) -> Result<()> {

@@ -6,9 +6,9 @@ use std::slice;
 
 use oblivio::{Column, Values};
 
-use super::{sample, write};
-use crate::table::source::{Source, expand};
-use crate::table::{ReadOptions, Table};
+use super::{sample, source, write};
+use crate::table::part::FileRecord;
+use crate::table::{ReadOptions, Source, Table, expand};
 
 struct Folder(tempfile::TempDir);
 
@@ -315,10 +315,7 @@ fn a_record_says_whether_a_file_is_still_the_same() {
     assert_eq!(Path::new(&first.path), path);
     assert_eq!(record(), first);
     let written = serde_json::to_string(&first).unwrap();
-    assert_eq!(
-        serde_json::from_str::<super::super::source::FileRecord>(&written).unwrap(),
-        first
-    );
+    assert_eq!(serde_json::from_str::<FileRecord>(&written).unwrap(), first);
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
     let file = fs::File::options().append(true).open(&path).unwrap();
     file.set_modified(later).unwrap();
@@ -340,17 +337,12 @@ fn a_file_that_changes_while_it_is_read_is_refused() {
     }
 }
 
-/// Batches that nobody asks for are not decoded, and a reader may leave at any time.
+/// Standard input is one file for all who read it, and a reader may leave at any time.
 #[test]
 fn two_passes_do_not_disturb_each_other() {
-    let folder = Folder::new();
-    let mut bytes = Vec::new();
-    for i in 0..5000 {
-        bytes.extend(format!("{i}\n").bytes());
-    }
-    let text = [b"x\n", &bytes[..]].concat();
-    let input = crate::table::input::Input::spooled(&mut &text[..]).unwrap();
-    let source = Source::of(&input, None, &ReadOptions::default()).unwrap();
+    let rows: Vec<String> = (0..5000).map(|i| format!("{i}\n")).collect();
+    let text = format!("x\n{}", rows.concat()).into_bytes();
+    let source = source(&text, None, &ReadOptions::default()).unwrap();
     let names = ["x".to_owned()];
     let mut first = source.batches_of(100, &names, 0).unwrap();
     let second = source.batches_of(100, &names, 2500).unwrap();
@@ -364,5 +356,18 @@ fn two_passes_do_not_disturb_each_other() {
         4900
     );
     drop(source.batches_of(1, &names, 0).unwrap());
-    drop(folder);
+}
+
+#[test]
+fn every_byte_is_heard_of() {
+    let folder = Folder::new();
+    let paths = [
+        folder.table("a.csv", &sample()),
+        folder.table("b.parquet", &sample()),
+    ];
+    let heard = std::cell::Cell::new(0);
+    let seen = |bytes| heard.set(heard.get() + bytes);
+    let source = Source::open_watched(&paths, &ReadOptions::default(), &seen).unwrap();
+    let bytes: u64 = source.files().iter().map(|file| file.bytes).sum();
+    assert_eq!(heard.get(), bytes);
 }
