@@ -1,11 +1,12 @@
 //! The bytes of a file, to be read from any place and more than once.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::reader::{ChunkReader, Length};
+use anyhow::anyhow;
 use bytes::Bytes;
 
 /// A file and a place in it. Clones share the file, but each has its own place.
@@ -24,10 +25,16 @@ impl Input {
     }
 
     /// What can be read only once, in a temporary file that has no name.
-    pub(super) fn spooled(from: &mut impl Read) -> io::Result<Self> {
-        let mut file = tempfile::tempfile()?;
-        io::copy(from, &mut file)?;
-        Ok(Self::new(file))
+    pub(super) fn spooled(from: &mut impl Read) -> anyhow::Result<Self> {
+        let copied = tempfile::tempfile().and_then(|mut file| {
+            io::copy(from, &mut file)?;
+            Ok(Self::new(file))
+        });
+        copied.map_err(|error| {
+            anyhow!(
+                "it cannot be copied to a temporary file ({error}); set TMPDIR to a place with room"
+            )
+        })
     }
 
     /// The same file from this place on.
@@ -50,7 +57,12 @@ impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(self.position))?;
-        let count = file.read(buffer)?;
+        let count = loop {
+            match file.read(buffer) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                other => break other?,
+            }
+        };
         self.position += count as u64;
         Ok(count)
     }

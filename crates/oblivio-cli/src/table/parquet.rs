@@ -6,7 +6,9 @@ use std::ffi::OsStr;
 use std::ops::Range;
 use std::sync::Arc;
 
-use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use ::parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
 use ::parquet::arrow::{ArrowWriter, ProjectionMask};
 use ::parquet::basic::Compression;
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
@@ -58,7 +60,7 @@ pub(super) fn survey(input: &Input) -> Result<Survey> {
             Ok(match simple_type(field.data_type()) {
                 _ if field.data_type() == &DataType::Null => Could::ANYTHING,
                 DataType::Float64 => Could::NUMBERS,
-                _ if !has_value(input, position)? => Could::ANYTHING,
+                _ if !has_value(input, &file, position)? => Could::ANYTHING,
                 _ if field.data_type() == &DataType::Boolean => Could::BOOLEANS,
                 _ => Could::TEXTS,
             })
@@ -76,13 +78,13 @@ pub(super) fn contained<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     contain(work).unwrap_or_else(|message| Err(unreadable(message)))
 }
 
-fn open(input: &Input) -> Result<ParquetRecordBatchReaderBuilder<Input>> {
-    ParquetRecordBatchReaderBuilder::try_new(input.at(0)).map_err(unreadable)
+fn open(input: &Input) -> Result<ArrowReaderMetadata> {
+    ArrowReaderMetadata::load(input, ArrowReaderOptions::new()).map_err(unreadable)
 }
 
-fn has_value(input: &Input, position: usize) -> Result<bool> {
+fn has_value(input: &Input, file: &ArrowReaderMetadata, position: usize) -> Result<bool> {
     const ROWS: usize = 1024;
-    for batch in batches(input, &[position], 0, ROWS)? {
+    for batch in rows_of(input, file, &[position], 0, ROWS)? {
         let batch = batch?;
         if batch.column(0).null_count() < batch.num_rows() {
             return Ok(true);
@@ -98,7 +100,16 @@ pub(super) fn batches(
     skip: usize,
     rows: usize,
 ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-    let file = open(input)?;
+    rows_of(input, &open(input)?, columns, skip, rows)
+}
+
+fn rows_of(
+    input: &Input,
+    file: &ArrowReaderMetadata,
+    columns: &[usize],
+    skip: usize,
+    rows: usize,
+) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
     let columns = ProjectionMask::roots(file.parquet_schema(), columns.iter().copied());
     let mut before = 0;
     let mut groups = Vec::new();
@@ -111,7 +122,7 @@ pub(super) fn batches(
             groups.push(number);
         }
     }
-    let batches = file
+    let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(input.at(0), file.clone())
         .with_projection(columns)
         .with_row_groups(groups)
         .with_offset(skip - skipped)

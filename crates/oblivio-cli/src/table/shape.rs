@@ -157,11 +157,14 @@ impl<R: Read> Checked<R> {
 
     /// Makes the next bytes ready.
     fn advance(&mut self) -> io::Result<()> {
-        const CHUNK: u64 = 1 << 16;
+        const CHUNK: usize = 1 << 16;
         // Perhaps the beginning of a character.
         self.bytes.drain(..self.ready.end);
         self.ready = 0..0;
-        let added = (&mut self.from).take(CHUNK).read_to_end(&mut self.bytes)?;
+        let kept = self.bytes.len();
+        self.bytes.resize(kept + CHUNK, 0);
+        let added = self.from.read(&mut self.bytes[kept..])?;
+        self.bytes.truncate(kept + added);
         self.ended = added == 0;
         let checked = self.check();
         self.ready.end = checked.map_err(|problem| {

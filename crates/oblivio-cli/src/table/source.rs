@@ -1,6 +1,6 @@
 //! The rows of files, batch by batch: tables larger than memory come in here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
@@ -115,7 +115,9 @@ impl Source {
 
     /// All rows of all files.
     pub fn rows(&self) -> usize {
-        self.files.iter().map(|file| file.record.rows).sum()
+        let rows = self.files.iter().map(|file| file.record.rows);
+        // A hostile file may claim any number.
+        rows.fold(0, usize::saturating_add)
     }
 
     /// The names of the columns, in the order of the first file.
@@ -269,7 +271,8 @@ impl Joined {
 /// Where each of `names` is among `own`, which must be the same.
 fn align(names: &[String], own: &[String]) -> Result<Vec<usize>, String> {
     let known: HashMap<&str, usize> = own.iter().map(String::as_str).zip(0..).collect();
-    if let Some(extra) = own.iter().find(|name| !names.contains(name)) {
+    let expected: HashSet<&String> = names.iter().collect();
+    if let Some(extra) = own.iter().find(|name| !expected.contains(name)) {
         return Err(format!("it has the column `{extra}`, unlike"));
     }
     let place = |name: &String| known.get(name.as_str()).copied();
