@@ -12,6 +12,7 @@ use crate::args::delimiter;
 use crate::cmd::inspect::read_model;
 use crate::cmd::stream::{Needs, Stream};
 use crate::report::{self, CellLine};
+use crate::table::BATCH;
 
 /// Score the rows of a table with a model
 ///
@@ -58,6 +59,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         delimiter: args.delimiter,
         keep: &args.keep,
         output: &args.output,
+        batch: BATCH,
     };
     let before = args.before.then(|| "score_before".to_owned());
     let made: Vec<String> = before.into_iter().chain(["score".to_owned()]).collect();

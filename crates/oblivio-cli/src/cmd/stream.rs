@@ -20,6 +20,8 @@ pub(crate) struct Stream<'a> {
     pub(crate) delimiter: Option<u8>,
     pub(crate) keep: &'a [String],
     pub(crate) output: &'a Path,
+    /// Rows that are worked on together, at most.
+    pub(crate) batch: usize,
 }
 
 /// The columns of a table that a model looks at.
@@ -62,7 +64,7 @@ impl Stream<'_> {
             RowBar::new(self.stage, source.rows())
         };
         let mut rows = 0;
-        for batch in source.batches(&columns, 0)? {
+        for batch in source.batches_of(self.batch, &columns, 0)? {
             let batch = batch?;
             let mut written = Vec::new();
             for name in self.keep {

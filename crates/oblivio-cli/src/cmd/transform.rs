@@ -12,6 +12,10 @@ use crate::args::delimiter;
 use crate::cmd::inspect::read_transformer;
 use crate::cmd::stream::{Needs, Stream};
 use crate::report;
+use crate::table::BATCH;
+
+/// Numbers that a batch may have; several copies of it are in memory at a time.
+const MOST_NUMBERS: usize = 1 << 21;
 
 /// Write the oblivious features of the rows of a table
 ///
@@ -40,6 +44,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     let transformer = read_transformer(&args.model)?;
+    let components = transformer.features.map().len();
     let stream = Stream {
         stage: "transforming",
         model: &args.model,
@@ -47,13 +52,13 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         delimiter: args.delimiter,
         keep: &args.keep,
         output: &args.output,
+        batch: (MOST_NUMBERS / components).clamp(1, BATCH),
     };
     let sensitive = transformer.sensitive_columns();
     let needs = Needs {
         required: transformer.encoder.columns().chain(sensitive).collect(),
         optional: Vec::new(),
     };
-    let components = transformer.features.map().len();
     let made: Vec<String> = (0..components).map(|i| format!("z{i}")).collect();
     let mut uses = Uses::default();
     let rows = stream.run(pool, &needs, &made, |table| {

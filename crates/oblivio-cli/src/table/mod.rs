@@ -28,7 +28,7 @@ use oblivio::{Column, nearest};
 pub use expand::expand;
 pub use read::ReadOptions;
 pub use sink::Sink;
-pub use source::Source;
+pub use source::{BATCH, Source};
 pub use write::{keep_apart, remove_unfinished, write_bytes};
 
 /// Named columns of equal length.

@@ -15,7 +15,7 @@ use super::read::{Look, ReadOptions};
 use super::{Table, check_names, unknown};
 
 /// Rows of a batch, at most.
-const BATCH: usize = 8192;
+pub const BATCH: usize = 8192;
 /// Batches decoded before anybody asks for them.
 const AHEAD: usize = 2;
 
@@ -141,19 +141,15 @@ impl Source {
         self.files.iter().map(|file| file.record.clone()).collect()
     }
 
-    /// The rows from `start` on in tables of at most 8192 rows, with these columns in this order.
+    /// The rows from `start` on in tables of at most [`BATCH`] rows, with these columns in this order.
     ///
     /// They are decoded on a thread of their own. Nothing follows an error.
     pub fn batches(&self, columns: &[String], start: usize) -> Result<Batches> {
         self.batches_of(BATCH, columns, start)
     }
 
-    pub(super) fn batches_of(
-        &self,
-        size: usize,
-        columns: &[String],
-        start: usize,
-    ) -> Result<Batches> {
+    /// [`batches`](Self::batches) of at most `size` rows, for work that needs much memory per row.
+    pub fn batches_of(&self, size: usize, columns: &[String], start: usize) -> Result<Batches> {
         check_names(columns.iter().map(String::as_str))?;
         let places = columns.iter().map(|name| self.position(name));
         let places = places.collect::<Result<Vec<usize>>>()?;
