@@ -25,6 +25,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Fit(Box<cmd::fit::Args>),
     Predict(cmd::predict::Args),
+    Transform(cmd::transform::Args),
     Inspect(cmd::inspect::Args),
     Simulate(cmd::simulate::Args),
     Completions(cmd::completions::Args),

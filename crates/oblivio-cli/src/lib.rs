@@ -56,6 +56,7 @@ fn perform(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
         Command::Fit(args) => cmd::fit::run(&args, &pool),
         Command::Predict(args) => cmd::predict::run(&args, &pool),
+        Command::Transform(args) => cmd::transform::run(&args, &pool),
         Command::Inspect(args) => cmd::inspect::run(&args),
         Command::Simulate(args) => cmd::simulate::run(&args),
         Command::Completions(args) => cmd::completions::run(&args),

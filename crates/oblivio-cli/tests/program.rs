@@ -7,7 +7,10 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use oblivio::simulate::Simulation;
-use oblivio::{Column, Model, Roles, Scaling, Settings, Watch};
+use oblivio::{
+    Column, Encoder, FeatureSettings, Model, Prediction, Reference, Roles, Scaling, Sensitive,
+    Settings, Training, Transformer, UnseenCategory, Watch,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -331,6 +334,7 @@ fn a_reader_that_leaves_early_is_no_failure() {
     place.run(&format!("fit train.csv {BY_SEX} -o m.oblivio"));
     for line in [
         "simulate admissions --rows 20000",
+        "simulate ridge --rows 1000000000000",
         "predict m.oblivio new.csv --before",
         "inspect m.oblivio --json",
         "completions bash",
@@ -464,4 +468,304 @@ fn no_number_of_cells_is_too_much() {
         };
         assert!(matches!(status, Some(0 | 1)), "{binning}: {status:?}");
     }
+}
+
+/// Columns of doubles in a file that the program wrote, to the bit.
+fn bits(text: &str) -> Vec<Vec<u64>> {
+    let lines = text.lines().skip(1);
+    let numbers = |line: &str| -> Vec<u64> {
+        let fields = line.split(',').map(|field| field.parse::<f64>().unwrap());
+        fields.map(f64::to_bits).collect()
+    };
+    lines.map(numbers).collect()
+}
+
+/// More rows than a batch holds.
+const MANY: usize = 20_000;
+
+fn many(seed: u64) -> Vec<Column> {
+    let table = Simulation::Admissions.table(MANY, seed).unwrap();
+    table.columns().cloned().collect()
+}
+
+#[test]
+fn batches_and_files_make_no_difference_to_a_score() {
+    let place = Place::with_applicants(100);
+    place.run(&format!("fit train.csv {BY_SEX} -o m.oblivio"));
+    place.run(&format!(
+        "simulate admissions --rows {MANY} --seed 5 --hidden -o t.csv"
+    ));
+    place.run(&format!(
+        "simulate admissions --rows {MANY} --seed 5 --hidden -o t.parquet"
+    ));
+    let text = String::from_utf8(place.read("t.csv")).unwrap();
+    let (header, rows) = text.split_once('\n').unwrap();
+    let rows: Vec<&str> = rows.lines().collect();
+    for (i, part) in rows.chunks(9000).enumerate() {
+        place.write(
+            &format!("part-{i}.csv"),
+            &format!("{header}\n{}\n", part.join("\n")),
+        );
+    }
+    let model = Model::from_bytes(&place.read("m.oblivio")).unwrap();
+    let Prediction { before, scores, .. } = model.predict(&many(5), &Watch::default()).unwrap();
+    let expected: Vec<Vec<u64>> = before
+        .iter()
+        .zip(&scores)
+        .map(|(before, score)| vec![before.to_bits(), score.to_bits()])
+        .collect();
+    for data in [
+        "t.csv",
+        "t.parquet",
+        "part-*.csv",
+        "part-0.csv part-[12].csv",
+    ] {
+        let found = place.run(&format!("predict m.oblivio {data} --before"));
+        assert!(bits(&found) == expected, "{data}");
+    }
+
+    // The report is that of all rows.
+    let report = place.json("predict m.oblivio part-*.csv --json -o s.parquet");
+    let offsets = model.predictor.offsets().unwrap();
+    let sensitive = Sensitive::new(many(5)[..1].to_vec(), MANY).unwrap();
+    let cells = offsets.partition.assign(&sensitive).unwrap();
+    let number = |value: &Value| value.as_f64().unwrap();
+    let ratio = |name| number(&report["correlation-ratio"][name]);
+    for (name, scores) in [("before", &before), ("after", &scores)] {
+        let expected = oblivio::correlation_ratio(scores, &cells.cells);
+        assert!((ratio(name) - expected.value).abs() < 1e-12);
+        assert_eq!(ratio("expected-if-independent"), expected.expected);
+        let means = oblivio::cell_means(scores, &cells, &offsets.partition);
+        let found = report["cells"].as_array().unwrap();
+        assert_eq!(found.len(), means.len());
+        for (found, mean) in found.iter().zip(means) {
+            assert_eq!(
+                (found["cell"].as_str(), found["rows"].as_u64()),
+                (Some(&*mean.label), Some(mean.rows as u64))
+            );
+            assert!((number(&found[&format!("mean-{name}")]) - mean.mean).abs() < 1e-9);
+        }
+    }
+}
+
+/// Features of `gpa`, `test` and `school`, oblivious of `sex`.
+fn transformer(strength: f64) -> Transformer {
+    let table = Simulation::Admissions.table(300, 1).unwrap();
+    let columns: Vec<Column> = table
+        .features
+        .into_iter()
+        .filter(|column| ["gpa", "test", "school"].contains(&column.name.as_str()))
+        .collect();
+    let weights = vec![1.0; 300];
+    let encoder = Encoder::fit(&columns, Scaling::Standard, &weights, UnseenCategory::Error);
+    let encoder = encoder.unwrap();
+    let (points, _) = encoder.encode(&columns).unwrap();
+    let settings = FeatureSettings {
+        kernel: "rbf".parse().unwrap(),
+        components: oblivio::Components::new(7),
+        strength,
+        partition: Settings::default().partition,
+        reference: Reference::All,
+        seed: 0,
+    };
+    let training = Training {
+        points: &points,
+        sensitive: &Sensitive::new(table.sensitive[..1].to_vec(), 300).unwrap(),
+        targets: &weights,
+        weights: None,
+    };
+    let (features, _) = settings.fit(training, &Watch::default()).unwrap();
+    Transformer { encoder, features }
+}
+
+#[test]
+fn features_are_written_as_the_engine_makes_them() {
+    let place = Place::with_applicants(100);
+    let transformer = transformer(1.0);
+    let write = |name: &str, bytes: &[u8]| fs::write(place.path().join(name), bytes).unwrap();
+    write("z.oblivio", &transformer.to_bytes().unwrap());
+    place.run(&format!(
+        "simulate admissions --rows {MANY} --seed 5 -o t.parquet"
+    ));
+    let (features, _) = transformer.transform(&many(5), &Watch::default()).unwrap();
+    let expected: Vec<Vec<u64>> = features
+        .chunks(7)
+        .map(|row| row.iter().map(|z| z.to_bits()).collect())
+        .collect();
+    let text = place.run("transform z.oblivio t.parquet");
+    assert!(text.starts_with("z0,z1,z2,z3,z4,z5,z6\n"));
+    assert!(bits(&text) == expected);
+
+    let said = place.run("transform z.oblivio new.csv --keep sex,success -o z.parquet");
+    assert_eq!(said, "7 features of 100 rows written to z.parquet\n");
+    let report = place.json("transform z.oblivio new.csv --keep sex -o z.csv --json");
+    assert_eq!(
+        (&report["rows"], &report["components"]),
+        (&100.into(), &7.into())
+    );
+    let kept = String::from_utf8(place.read("z.csv")).unwrap();
+    assert!(kept.starts_with("sex,z0,"), "{kept}");
+    // What was written is a table like any other.
+    place.run("fit z.parquet --target success --sensitive sex -o of-features.oblivio");
+
+    let said = place.run("inspect z.oblivio");
+    let opening = "oblivious features for a linear learner\n";
+    assert!(said.starts_with(opening), "{said}");
+    for line in [
+        "sensitive     sex (categorical)",
+        "components    7",
+        "cells         3 of 300 reference rows",
+        "to transform  needs the sensitive columns, to take their influence out",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
+    let report = place.json("inspect z.oblivio --json");
+    assert_eq!(report["components"], 7);
+    assert_eq!(report["cells"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn features_need_the_sensitive_columns_only_to_take_them_out() {
+    let place = Place::with_applicants(50);
+    place.write(
+        "bare.csv",
+        "gpa,test,school\n3,1000,home\n3.5,1200,public\n",
+    );
+    for (name, strength) in [("z.oblivio", 1.0), ("plain.oblivio", 0.0)] {
+        let bytes = transformer(strength).to_bytes().unwrap();
+        fs::write(place.path().join(name), bytes).unwrap();
+    }
+    let message = |line: &str| {
+        let output = place.output(line);
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(
+        message("transform z.oblivio bare.csv -o z.csv"),
+        "error: column `sex` is not in the table\n"
+    );
+    let text = place.run("transform plain.oblivio bare.csv");
+    assert_eq!(text.lines().count(), 3);
+    assert!(
+        place
+            .run("inspect plain.oblivio")
+            .starts_with("plain features")
+    );
+
+    // A file of the other kind is told apart from a damaged one.
+    place.run(&format!("fit train.csv {BY_SEX} -o m.oblivio"));
+    assert_eq!(
+        message("transform m.oblivio new.csv"),
+        "error: m.oblivio: this file holds a ridge regression, which gives scores and no features; use `oblivio predict`\n"
+    );
+    assert_eq!(
+        message("predict z.oblivio new.csv"),
+        "error: z.oblivio: this file holds features, which give no scores; use `oblivio transform`\n"
+    );
+    assert_eq!(
+        message("transform z.oblivio new.csv --keep z0"),
+        "error: column `z0` is not in the table (columns: sex, region, age, income, school, hours, gpa, test, essay, interview, …)\n"
+    );
+    assert!(!place.path().join("z.csv").exists());
+}
+
+/// In a table of several batches, a row has its number in the table.
+#[test]
+fn a_bad_value_far_down_is_found_by_its_row() {
+    let place = Place::new();
+    let table = |bad: &dyn Fn(usize) -> Option<&'static str>| -> String {
+        let row = |i: usize| match bad(i) {
+            None => format!("{},F,{}\n{0},M,1\n", i % 9, i % 5),
+            Some(bad) => format!("{bad},F,1\n1,M,1\n"),
+        };
+        format!("x,sex,y\n{}", (0..15_000).map(row).collect::<String>())
+    };
+    place.write("train.csv", "x,sex,y\n1,F,1\n2,M,2\n4,F,3\n3,M,1\n");
+    place.run("fit train.csv --target y --sensitive sex -o m.oblivio");
+    let message = |text: &str| {
+        place.write("t.csv", text);
+        let output = place.output("predict m.oblivio t.csv -o s.csv");
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let missing = table(&|i| (i == 6000 || i == 14_000).then_some("NA"));
+    assert_eq!(
+        message(&missing),
+        "error: column `x` has 2 missing values, the first in row 12000; fill them in or drop those rows\n"
+    );
+    let infinite = table(&|i| (i == 14_000).then_some("inf"));
+    assert_eq!(
+        message(&infinite),
+        "error: column `x` is inf in row 28000; every value must be finite: remove or replace it\n"
+    );
+    assert_eq!(place.names(), ["m.oblivio", "t.csv", "train.csv"]);
+}
+
+/// The most memory that a run had at any time, in kilobytes.
+#[cfg(target_os = "linux")]
+fn peak(place: &Place, line: &str) -> u64 {
+    let mut command = place.command(line);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut most = 0;
+    loop {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let mark = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let mark = mark.map_or(0, |mark| {
+            mark.trim().trim_end_matches(" kB").parse().unwrap()
+        });
+        most = most.max(mark);
+        if let Some(status) = child.try_wait().unwrap() {
+            assert!(status.success(), "{line}");
+            assert!(most > 0, "{line}: over before it was looked at");
+            return most;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+/// Ten times the rows, the same memory: the whole table would need 80 MB more.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_does_not_grow_with_the_rows() {
+    let place = Place::new();
+    place.run("simulate ridge --rows 50 -o train.csv");
+    place.run("fit train.csv --target y --sensitive s --cells 2 -o m.oblivio");
+    let peaks = |rows: usize| {
+        ["csv", "parquet"].map(|format| {
+            let simulate = format!("simulate ridge-2 --rows {rows} -o t.{format}");
+            let predict = format!("predict m.oblivio t.{format} --keep x -o s.{format}");
+            [peak(&place, &simulate), peak(&place, &predict)]
+        })
+    };
+    let (few, many) = (peaks(100_000), peaks(1_000_000));
+    for (few, many) in few.as_flattened().iter().zip(many.as_flattened()) {
+        assert!(*many < few + 40_000, "{few} kB, then {many} kB");
+    }
+}
+
+/// Ctrl-C in the midst of rows: nothing is left behind, under any name, and an earlier file is as it was.
+#[cfg(unix)]
+#[test]
+fn interrupted_rows_leave_no_file() {
+    use std::time::Duration;
+
+    let place = Place::with_applicants(20);
+    place.write("t.csv", "precious");
+    for name in ["t.csv", "t.parquet"] {
+        let mut command = place.command(&format!("simulate ridge --rows 1000000000 -o {name}"));
+        let mut child = command.spawn().unwrap();
+        while place.names().len() < 4 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        let kill = Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        assert_eq!(place.names(), ["new.csv", "t.csv", "train.csv"]);
+    }
+    assert_eq!(place.read("t.csv"), b"precious");
 }

@@ -22,61 +22,131 @@ pub struct CellMean {
     pub mean: f64,
 }
 
+/// What scores have to do with their cells, gathered batch by batch.
+///
+/// ```
+/// let mut tally = oblivio::Tally::new(2);
+/// tally.update(&[1.0, 3.0], &[0, 1]);
+/// tally.update(&[1.0, 3.0], &[0, 1]);
+/// assert_eq!(tally.correlation_ratio().value, 1.0);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tally {
+    /// The cells, then all rows without a cell of their own.
+    groups: Vec<Group>,
+}
+
+/// Rows, the mean $m$ of their scores, and $\sum_i(y_i - m)^2$.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Group {
+    rows: usize,
+    mean: f64,
+    squares: f64,
+}
+
+impl Tally {
+    /// Nothing yet, for this number of cells.
+    pub fn new(cells: usize) -> Self {
+        Self {
+            groups: vec![Group::default(); cells + 1],
+        }
+    }
+
+    /// Adds rows. A cell beyond the last is a row without a cell of its own, whichever it is.
+    pub fn update(&mut self, scores: &[f64], cells: &[u32]) {
+        let most = self.groups.len() - 1;
+        let place = |cell: &u32| (*cell as usize).min(most);
+        let mut batch = vec![Group::default(); self.groups.len()];
+        for (score, cell) in scores.iter().zip(cells) {
+            let group = &mut batch[place(cell)];
+            group.rows += 1;
+            group.mean += score;
+        }
+        for group in batch.iter_mut().filter(|group| group.rows > 0) {
+            group.mean /= group.rows as f64;
+        }
+        for (score, cell) in scores.iter().zip(cells) {
+            let group = &mut batch[place(cell)];
+            group.squares += (score - group.mean) * (score - group.mean);
+        }
+        for (group, more) in self.groups.iter_mut().zip(batch) {
+            *group = group.plus(more);
+        }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.groups.iter().map(|group| group.rows).sum()
+    }
+
+    /// The correlation ratio. Rows without a cell of their own count as one cell.
+    pub fn correlation_ratio(&self) -> CorrelationRatio {
+        let used = || self.groups.iter().filter(|group| group.rows > 0);
+        let all = used().fold(Group::default(), |all, group| all.plus(*group));
+        let rows = all.rows as f64;
+        let between: f64 = used()
+            .map(|group| group.rows as f64 * (group.mean - all.mean) * (group.mean - all.mean))
+            .sum();
+        let total = between + used().map(|group| group.squares).sum::<f64>();
+        CorrelationRatio {
+            value: if total > 0.0 { between / total } else { 0.0 },
+            expected: if rows > 1.0 {
+                (used().count() as f64 - 1.0) / (rows - 1.0)
+            } else {
+                0.0
+            },
+        }
+    }
+
+    /// The mean score of each cell that has rows; rows without a cell of their own come last.
+    pub fn cell_means(&self, partition: &Partition) -> Vec<CellMean> {
+        let numbered = self.groups.iter().enumerate();
+        numbered
+            .filter(|(_, group)| group.rows > 0)
+            .map(|(cell, group)| CellMean {
+                label: if cell < partition.len() {
+                    partition.label(cell)
+                } else {
+                    "without a cell of its own".into()
+                },
+                rows: group.rows,
+                mean: group.mean,
+            })
+            .collect()
+    }
+}
+
+impl Group {
+    /// The rows of both: $\sum(y - m)^2$ grows by $\frac{N N'}{N + N'}(m - m')^2$.
+    fn plus(self, other: Self) -> Self {
+        if self.rows == 0 || other.rows == 0 {
+            return if self.rows == 0 { other } else { self };
+        }
+        let rows = self.rows + other.rows;
+        let share = other.rows as f64 / rows as f64;
+        let apart = other.mean - self.mean;
+        Self {
+            rows,
+            mean: self.mean + share * apart,
+            squares: self.squares + other.squares + self.rows as f64 * share * apart * apart,
+        }
+    }
+}
+
 /// The correlation ratio of scores and cells.
 ///
 /// It sees differences between the cells' means and nothing else: equal means can hide a different spread.
 pub fn correlation_ratio(scores: &[f64], cells: &[u32]) -> CorrelationRatio {
-    let rows = scores.len() as f64;
-    let mean = scores.iter().sum::<f64>() / rows;
-    let total: f64 = scores.iter().map(|y| (y - mean) * (y - mean)).sum();
-    let groups = grouped(scores, cells);
-    let between: f64 = groups
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, sum)| {
-            let count = *count as f64;
-            count * (sum / count - mean) * (sum / count - mean)
-        })
-        .sum();
-    let used = groups.iter().filter(|(count, _)| *count > 0).count();
-    CorrelationRatio {
-        value: if total > 0.0 { between / total } else { 0.0 },
-        expected: if rows > 1.0 {
-            (used as f64 - 1.0) / (rows - 1.0)
-        } else {
-            0.0
-        },
-    }
+    let mut tally = Tally::new(cells.iter().max().map_or(0, |&cell| cell as usize + 1));
+    tally.update(scores, cells);
+    tally.correlation_ratio()
 }
 
-/// The mean score of each cell that has rows here; rows that share a stand-in for a cell come last.
+/// The mean score of each cell that has rows here; rows without a cell of their own come last.
 pub fn cell_means(scores: &[f64], assignment: &Assignment, partition: &Partition) -> Vec<CellMean> {
-    grouped(scores, &assignment.cells)
-        .into_iter()
-        .enumerate()
-        .filter(|(_, (rows, _))| *rows > 0)
-        .map(|(cell, (rows, sum))| CellMean {
-            label: if cell < partition.len() {
-                partition.label(cell)
-            } else {
-                format!("without a cell of its own ({})", cell - partition.len() + 1)
-            },
-            rows,
-            mean: sum / rows as f64,
-        })
-        .collect()
-}
-
-/// Count and sum of the scores of each cell.
-fn grouped(scores: &[f64], cells: &[u32]) -> Vec<(usize, f64)> {
-    let count = cells.iter().max().map_or(0, |&c| c as usize + 1);
-    let mut groups = vec![(0, 0.0); count];
-    for (score, cell) in scores.iter().zip(cells) {
-        let (count, sum) = &mut groups[*cell as usize];
-        *count += 1;
-        *sum += score;
-    }
-    groups
+    let mut tally = Tally::new(partition.len());
+    tally.update(scores, &assignment.cells);
+    tally.cell_means(partition)
 }
 
 #[cfg(test)]
@@ -113,5 +183,35 @@ mod tests {
         assert!(
             (sum / f64::from(draws) - expected).abs() < 4.0 * deviation / f64::from(draws).sqrt()
         );
+    }
+
+    /// Far from zero, where sums of squares would lose everything.
+    #[test]
+    fn batches_add_up_to_the_whole() {
+        let mut random = generator(2, Stream::Simulation);
+        let cells: Vec<u32> = (0..1000).map(|i| i * i % 7).collect();
+        let scores: Vec<f64> = cells
+            .iter()
+            .map(|cell| 1e6 + f64::from(*cell) + random.random::<f64>())
+            .collect();
+        let whole = correlation_ratio(&scores, &cells);
+        for size in [1, 10, 333] {
+            let mut tally = Tally::new(7);
+            for (scores, cells) in scores.chunks(size).zip(cells.chunks(size)) {
+                tally.update(scores, cells);
+            }
+            let found = tally.correlation_ratio();
+            assert_eq!((tally.rows(), found.expected), (1000, whole.expected));
+            assert!((found.value - whole.value).abs() < 1e-9 * whole.value);
+        }
+    }
+
+    #[test]
+    fn rows_without_a_cell_are_pooled() {
+        let mut pooled = Tally::new(1);
+        pooled.update(&[1.0, 2.0, 4.0], &[0, 1, 7]);
+        let mut named = Tally::new(2);
+        named.update(&[1.0, 2.0, 4.0], &[0, 1, 1]);
+        assert_eq!(pooled.correlation_ratio(), named.correlation_ratio());
     }
 }

@@ -40,7 +40,7 @@ pub mod simulate;
 mod survey;
 mod watch;
 
-pub use audit::{CellMean, CorrelationRatio, cell_means, correlation_ratio};
+pub use audit::{CellMean, CorrelationRatio, Tally, cell_means, correlation_ratio};
 pub use column::{Column, MISSING, Values};
 pub use conditional_mean::ConditionalMean;
 pub use encoder::{Encoder, Scaling};

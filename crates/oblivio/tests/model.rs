@@ -486,6 +486,26 @@ fn encoded() -> (oblivio::Encoder, Points<'static>, Sensitive) {
     (encoder, points, sensitive)
 }
 
+#[test]
+fn a_transformer_finds_its_columns_by_name() {
+    let transformer = Transformer::from_bytes(&features()).unwrap();
+    let (_, points, sensitive) = encoded();
+    let watch = Watch::default();
+    let (expected, _) = transformer
+        .features
+        .transform(&points, Some(&sensitive), &watch)
+        .unwrap();
+    let mut columns = table();
+    columns.reverse();
+    let (found, uses) = transformer.transform(&columns, &watch).unwrap();
+    assert_eq!(found, expected);
+    assert_eq!(uses, oblivio::Uses::default());
+    assert_eq!(transformer.sensitive_columns(), ["sex", "age"]);
+    columns.retain(|column| column.name != "sex");
+    let refused = transformer.transform(&columns, &watch);
+    assert!(matches!(refused, Err(Error::UnknownColumn { name, .. }) if name == "sex"));
+}
+
 fn features() -> Vec<u8> {
     let (encoder, points, sensitive) = encoded();
     let settings = FeatureSettings {

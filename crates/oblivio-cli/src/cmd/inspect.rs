@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use oblivio::{Kind, Model, Offsets, Predictor};
+use anyhow::{Context, Result, bail};
+use oblivio::{Kind, Model, Offsets, Partition, Predictor, Transformer, kind_of};
 use serde_json::json;
 
 use crate::report::{self, CellLine, number};
@@ -22,19 +22,59 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let model = read_model(&args.model)?;
-    if args.json {
-        report::json(&as_json(&model))
-    } else {
-        report::to_stdout(|out| print(&model, out))
+    match (read(&args.model)?, args.json) {
+        (Stored::Ridge(model), true) => report::json(&as_json(&model)),
+        (Stored::Ridge(model), false) => report::to_stdout(|out| print(&model, out)),
+        (Stored::Features(features), true) => report::json(&features_json(&features)),
+        (Stored::Features(features), false) => {
+            report::to_stdout(|out| print_features(&features, out))
+        }
     }
 }
 
-/// Reads and checks a model file.
+/// What a file can hold that the command line has a use for.
+enum Stored {
+    Ridge(Box<Model>),
+    Features(Box<Transformer>),
+}
+
+/// Reads and checks a file that holds a ridge regression.
 pub(crate) fn read_model(path: &Path) -> Result<Model> {
-    let bytes = std::fs::read(path)
-        .with_context(|| format!("{}: cannot read the model", path.display()))?;
-    Model::from_bytes(&bytes).with_context(|| path.display().to_string())
+    match read(path)? {
+        Stored::Ridge(model) => Ok(*model),
+        Stored::Features(_) => bail!(
+            "{}: this file holds features, which give no scores; use `oblivio transform`",
+            path.display()
+        ),
+    }
+}
+
+/// Reads and checks a file that holds features.
+pub(crate) fn read_transformer(path: &Path) -> Result<Transformer> {
+    match read(path)? {
+        Stored::Features(features) => Ok(*features),
+        Stored::Ridge(_) => bail!(
+            "{}: this file holds a ridge regression, which gives scores and no features; use `oblivio predict`",
+            path.display()
+        ),
+    }
+}
+
+fn read(path: &Path) -> Result<Stored> {
+    let name = || path.display().to_string();
+    let bytes =
+        std::fs::read(path).with_context(|| format!("{}: cannot read the model", name()))?;
+    let stored = match kind_of(&bytes).with_context(name)?.as_str() {
+        "features" => {
+            Transformer::from_bytes(&bytes).map(|features| Stored::Features(Box::new(features)))
+        }
+        "kernel" => bail!(
+            "{}: this file holds a kernel, which the command line has no use for; open it in Python with `oblivio.load`",
+            name()
+        ),
+        _ => Model::from_bytes(&bytes).map(|model| Stored::Ridge(Box::new(model))),
+    };
+    stored.with_context(name)
 }
 
 fn lines(predictor: &Predictor, offsets: &Offsets) -> Vec<CellLine> {
@@ -69,19 +109,7 @@ fn as_json(model: &Model) -> serde_json::Value {
 fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
     let (card, predictor) = (&model.card, &model.predictor);
     writeln!(out, "{} ridge regression of `{}`", card.mode, card.target)?;
-    let sensitive = predictor.offsets().map_or("none".to_owned(), |offsets| {
-        let words = offsets.partition.columns().map(|(name, kind)| match kind {
-            Kind::Categorical => format!("{name} (categorical)"),
-            Kind::Continuous => {
-                let cells = offsets
-                    .partition
-                    .edges(name)
-                    .map_or(1, |edges| edges.len() + 1);
-                format!("{name} (continuous, {cells} bins)")
-            }
-        });
-        words.collect::<Vec<_>>().join(", ")
-    });
+    let sensitive = predictor.offsets().map(|offsets| &offsets.partition);
     report::pairs(
         out,
         &[
@@ -89,7 +117,7 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
                 "columns",
                 model.encoder.columns().collect::<Vec<_>>().join(", "),
             ),
-            ("sensitive", sensitive),
+            ("sensitive", described(sensitive)),
             ("kernel", predictor.kernel().to_string()),
             ("penalty", card.penalty.to_string()),
             ("strength", predictor.strength().to_string()),
@@ -126,9 +154,9 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
             (
                 "to predict",
                 if predictor.needs_sensitive() {
-                    "needs the sensitive columns, to take their influence out".into()
+                    NEEDS_SENSITIVE.into()
                 } else {
-                    "needs no sensitive column".into()
+                    NEEDS_NONE.into()
                 },
             ),
         ],
@@ -144,4 +172,71 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+const NEEDS_SENSITIVE: &str = "needs the sensitive columns, to take their influence out";
+const NEEDS_NONE: &str = "needs no sensitive column";
+
+/// The sensitive columns and how they are cut.
+fn described(partition: Option<&Partition>) -> String {
+    partition.map_or("none".to_owned(), |partition| {
+        let words = partition.columns().map(|(name, kind)| match kind {
+            Kind::Categorical => format!("{name} (categorical)"),
+            Kind::Continuous => {
+                let cells = partition.edges(name).map_or(1, |edges| edges.len() + 1);
+                format!("{name} (continuous, {cells} bins)")
+            }
+        });
+        words.collect::<Vec<_>>().join(", ")
+    })
+}
+
+fn features_json(transformer: &Transformer) -> serde_json::Value {
+    let partition = transformer.features.partition();
+    json!({
+        "encoder": transformer.encoder,
+        "kernel": transformer.kernel().to_string(),
+        "components": transformer.features.map().len(),
+        "features": transformer.encoder.width(),
+        "needs-sensitive": partition.is_some(),
+        "holds-training-rows": true,
+        "strength": transformer.strength(),
+        "cells": partition.map(|partition| {
+            let cells = partition.counts().iter().enumerate();
+            cells
+                .map(|(c, rows)| json!({ "cell": partition.label(c), "rows": rows }))
+                .collect::<Vec<_>>()
+        }),
+    })
+}
+
+fn print_features(transformer: &Transformer, out: &mut dyn Write) -> std::io::Result<()> {
+    let partition = transformer.features.partition();
+    writeln!(
+        out,
+        "{} features for a linear learner",
+        partition.map_or("plain", |_| "oblivious")
+    )?;
+    let columns: Vec<&str> = transformer.encoder.columns().collect();
+    let mut pairs = vec![
+        ("columns", columns.join(", ")),
+        ("sensitive", described(partition)),
+        ("kernel", transformer.kernel().to_string()),
+        ("strength", transformer.strength().to_string()),
+        ("components", transformer.features.map().len().to_string()),
+    ];
+    if let Some(partition) = partition {
+        let rows: usize = partition.counts().iter().sum();
+        pairs.push((
+            "cells",
+            format!("{} of {rows} reference rows", partition.len()),
+        ));
+    }
+    pairs.push((
+        "privacy",
+        "holds rows it was fitted on, the landmarks: keep it as safe as the data".into(),
+    ));
+    let needed = partition.map_or(NEEDS_NONE, |_| NEEDS_SENSITIVE);
+    pairs.push(("to transform", needed.into()));
+    report::pairs(out, &pairs)
 }

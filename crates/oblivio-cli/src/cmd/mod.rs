@@ -5,3 +5,5 @@ pub(crate) mod fit;
 pub(crate) mod inspect;
 pub(crate) mod predict;
 pub(crate) mod simulate;
+pub(crate) mod stream;
+pub(crate) mod transform;

@@ -4,25 +4,27 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use oblivio::{Column, CorrelationRatio, Model, Prediction, Uses, cell_means, correlation_ratio};
+use oblivio::{Column, CorrelationRatio, Model, Prediction, Tally, Uses, Watch};
 use rayon::ThreadPool;
 use serde_json::json;
 
 use crate::args::delimiter;
 use crate::cmd::inspect::read_model;
-use crate::progress::watched;
+use crate::cmd::stream::{Needs, Stream};
 use crate::report::{self, CellLine};
-use crate::table::{self, ReadOptions, Table};
+use crate::table::BATCH;
 
 /// Score the rows of a table with a model
 ///
-/// Writes one score per row, and says what the scores have to do with the sensitive columns on these rows.
+/// Writes one score per row, and says what the scores have to do with the sensitive columns on these rows. The table may be
+/// larger than memory.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Model file
     model: PathBuf,
-    /// CSV or Parquet table, or - for standard input
-    data: PathBuf,
+    /// CSV or Parquet files with the same columns, patterns such as 'part-*.csv', or - for standard input
+    #[arg(required = true)]
+    data: Vec<PathBuf>,
     /// Where to write the scores: .parquet, or else CSV; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -49,24 +51,31 @@ struct Report {
 }
 
 pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
-    table::keep_apart(&args.output, &[&args.data, &args.model])?;
     let model = read_model(&args.model)?;
-    let table = Table::read(
-        &args.data,
-        &ReadOptions {
-            delimiter: args.delimiter,
-            ..ReadOptions::default()
-        },
-    )?;
-    let kept = args.keep.iter().map(|name| table.column(name).cloned());
-    let mut columns = kept.collect::<Result<Vec<Column>>>()?;
-    let prediction = watched(pool, |watch| model.predict(table.columns(), watch))?;
-    let report = report(&model, &prediction);
-    if args.before {
-        columns.push(Column::numbers("score_before", prediction.before));
-    }
-    columns.push(Column::numbers("score", prediction.scores));
-    table::write(&args.output, Table::new(columns)?.columns())?;
+    let stream = Stream {
+        stage: "scoring",
+        model: &args.model,
+        data: &args.data,
+        delimiter: args.delimiter,
+        keep: &args.keep,
+        output: &args.output,
+        batch: BATCH,
+    };
+    let before = args.before.then(|| "score_before".to_owned());
+    let made: Vec<String> = before.into_iter().chain(["score".to_owned()]).collect();
+    let mut gathered = Gathered::new(&model);
+    let rows = stream.run(pool, &needs(&model), &made, |table| {
+        let prediction = model.predict(table, &Watch::default())?;
+        gathered.add(&prediction);
+        let Prediction { before, scores, .. } = prediction;
+        let values = args.before.then_some(before).into_iter().chain([scores]);
+        let named = made.iter().zip(values);
+        Ok(named.map(|(name, v)| Column::numbers(name, v)).collect())
+    })?;
+    let Some(rows) = rows else {
+        return Ok(());
+    };
+    let report = gathered.report(&model, rows);
     for use_ in report::uses(report.uses) {
         report::remark(format_args!("note: {use_}"));
     }
@@ -80,27 +89,64 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     }
 }
 
-fn report(model: &Model, prediction: &Prediction) -> Report {
-    let measured = model
-        .predictor
-        .offsets()
-        .zip(prediction.assignment.as_ref());
-    let (cells, ratio) = match measured {
-        None => (Vec::new(), None),
-        Some((offsets, assignment)) => {
-            let means = |scores| cell_means(scores, assignment, &offsets.partition);
-            let ratio = |scores| correlation_ratio(scores, &assignment.cells);
-            (
-                CellLine::pair(means(&prediction.before), means(&prediction.scores)),
-                Some((ratio(&prediction.before), ratio(&prediction.scores))),
-            )
-        }
+fn needs(model: &Model) -> Needs<'_> {
+    let mut needs = Needs {
+        required: model.encoder.columns().collect(),
+        optional: model.sensitive_columns(),
     };
-    Report {
-        rows: prediction.scores.len(),
-        uses: prediction.uses,
-        cells,
-        ratio,
+    if model.predictor.needs_sensitive() {
+        needs.required.append(&mut needs.optional);
+    }
+    needs
+}
+
+/// What is known of the scores so far.
+struct Gathered {
+    uses: Uses,
+    /// Before and after the offset, if the cells are known.
+    tallies: Option<(Tally, Tally)>,
+}
+
+impl Gathered {
+    fn new(model: &Model) -> Self {
+        let offsets = model.predictor.offsets();
+        Self {
+            uses: Uses::default(),
+            tallies: offsets.map(|offsets| {
+                let empty = Tally::new(offsets.partition.len());
+                (empty.clone(), empty)
+            }),
+        }
+    }
+
+    fn add(&mut self, prediction: &Prediction) {
+        self.uses = self.uses.plus(prediction.uses);
+        // Every batch has the sensitive columns, or none has.
+        match (&mut self.tallies, &prediction.assignment) {
+            (Some((before, after)), Some(assignment)) => {
+                before.update(&prediction.before, &assignment.cells);
+                after.update(&prediction.scores, &assignment.cells);
+            }
+            _ => self.tallies = None,
+        }
+    }
+
+    fn report(self, model: &Model, rows: usize) -> Report {
+        let measured = self.tallies.zip(model.predictor.offsets());
+        let (cells, ratio) = match measured {
+            None => (Vec::new(), None),
+            Some(((before, after), offsets)) => {
+                let means = |tally: &Tally| tally.cell_means(&offsets.partition);
+                let ratios = (before.correlation_ratio(), after.correlation_ratio());
+                (CellLine::pair(means(&before), means(&after)), Some(ratios))
+            }
+        };
+        Report {
+            rows,
+            uses: self.uses,
+            cells,
+            ratio,
+        }
     }
 }
 

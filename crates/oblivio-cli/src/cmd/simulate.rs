@@ -3,18 +3,19 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use oblivio::Column;
+use clap::builder::PossibleValue;
 use oblivio::simulate::{GaussianParameters, GradesParameters, RidgeParameters, Simulation};
 
-use crate::table;
+use crate::progress::RowBar;
+use crate::table::Sink;
 
 /// Write a simulated table
 ///
-/// The data of the paper's experiments, or a realistic one.
+/// The data of the paper's experiments, or a realistic one. It may be larger than memory.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Which data
-    #[arg(value_parser = Simulation::NAMES)]
+    /// Which data; ridge is ridge-1
+    #[arg(value_parser = names())]
     name: String,
     /// Rows to write
     #[arg(long, value_name = "N", default_value_t = 1000)]
@@ -45,16 +46,39 @@ pub(crate) struct Args {
     hidden: bool,
 }
 
+/// The names of the simulations; `ridge` is one more for the first.
+fn names() -> Vec<PossibleValue> {
+    let alias = |name| match name {
+        "ridge-1" => PossibleValue::new(name).alias("ridge"),
+        _ => PossibleValue::new(name),
+    };
+    Simulation::NAMES.map(alias).to_vec()
+}
+
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let table = args.simulation()?.table(args.rows, args.seed)?;
-    let hidden: &[Column] = if args.hidden { &table.hidden } else { &[] };
-    let columns: Vec<Column> = [&table.sensitive, &table.features, &table.targets]
-        .into_iter()
-        .flatten()
-        .chain(hidden)
-        .cloned()
-        .collect();
-    table::write(&args.output, &columns)
+    let simulation = args.simulation()?;
+    let mut sink = Sink::create(&args.output)?;
+    let bar = if sink.is_terminal() {
+        RowBar::hidden()
+    } else {
+        RowBar::new("simulating", args.rows)
+    };
+    for batch in simulation.batches(args.rows, args.seed) {
+        let mut table = batch?;
+        let rows = table.rows();
+        if !args.hidden {
+            table.hidden.clear();
+        }
+        let parts = [table.sensitive, table.features, table.targets, table.hidden];
+        sink.write(&parts.concat())?;
+        bar.advance(rows);
+        if !sink.is_heard() {
+            return Ok(());
+        }
+    }
+    sink.finish()?;
+    bar.finish();
+    Ok(())
 }
 
 impl Args {

@@ -1,30 +1,31 @@
 //! Panics of code that is not ours, turned into values.
 
 use std::any::Any;
-use std::panic;
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
-use std::thread;
 
-const THREAD: &str = "contained";
+thread_local! {
+    static CONTAINED: Cell<bool> = const { Cell::new(false) };
+}
 
 /// What `work` returns, or the message with which it panicked; nothing is printed.
 ///
-/// It runs on a thread of its own, by whose name the panic hook knows to be silent.
-pub(super) fn contain<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, String> {
+/// What `work` had in its hands when it panicked must not be used again.
+pub(super) fn contain<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static SILENCE: Once = Once::new();
     SILENCE.call_once(|| {
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |panic| {
-            if thread::current().name() != Some(THREAD) {
+            if !CONTAINED.get() {
                 usual(panic);
             }
         }));
     });
-    let thread = thread::Builder::new().name(THREAD.into()).spawn(work);
-    let thread = thread.map_err(|error| error.to_string())?;
-    thread.join().map_err(|panic| message(panic.as_ref()))
+    let before = CONTAINED.replace(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(work));
+    CONTAINED.set(before);
+    result.map_err(|panic| message(panic.as_ref()))
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {

@@ -4,19 +4,27 @@
 //! looked at. Whitespace around names and values does not count.
 
 use std::ffi::OsStr;
+use std::io::{self, BufRead, BufReader, Read};
+use std::ops::Range;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch, StringArray, StringViewArray};
-use arrow_csv::reader::Format;
+use arrow_csv::reader::{BufReader as Decoder, Format};
 use arrow_csv::{ReaderBuilder, WriterBuilder};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use oblivio::{Column, Values};
 use rayon::prelude::*;
 
-use super::check_names;
-use super::shape::check_shape;
+use super::contain::contain;
+use super::input::Input;
+use super::kind::{Could, Kind};
+use super::part::CHANGED;
+use super::shape::{Checked, Shape};
+
+/// Rows looked at together.
+const ROWS: usize = 8192;
 
 /// What separates the fields.
 #[derive(Clone, Copy)]
@@ -35,38 +43,131 @@ pub(super) fn usual_delimiter(extension: Option<&OsStr>) -> u8 {
     }
 }
 
-/// The columns of a CSV file.
-pub(super) fn decode(bytes: Vec<u8>, separation: Separation) -> Result<Vec<Column>> {
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = valid.split(|&byte| byte == b'\n').count();
-        anyhow!("line {line} is not valid UTF-8; save the file as UTF-8")
-    })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text).as_bytes();
-    let (Separation::Given(delimiter) | Separation::Usual(delimiter)) = separation;
-    if matches!(delimiter, b'"' | b'\r' | b'\n' | 0x80..) {
-        bail!("the delimiter must be an ASCII character other than a quote or a line end");
-    }
-    let names = header(text, delimiter)?;
-    if let (Separation::Usual(_), [name]) = (separation, names.as_slice()) {
-        doubt(name, delimiter)?;
-    }
-    check_names(names.iter().map(String::as_str))?;
-    check_shape(text, delimiter, names.len())?;
-
-    let batches = batches(text, delimiter, names.len()).context("the file is not readable CSV")?;
-    let columns = names.into_par_iter().enumerate().map(|(position, name)| {
-        let chunks = batches.iter().map(|b| b.column(position).as_string_view());
-        column(name, &chunks.collect::<Vec<_>>())
-    });
-    Ok(columns.collect())
+/// How the text of a file is cut into rows and fields.
+#[derive(Clone, Copy)]
+pub(super) struct Layout {
+    delimiter: u8,
+    width: usize,
+    /// Where the header begins: behind a byte order mark.
+    start: u64,
 }
 
-fn header(text: &[u8], delimiter: u8) -> Result<Vec<String>> {
+impl Layout {
+    /// The layout of a file, and the names in its header.
+    pub(super) fn find(input: &Input, separation: Separation) -> Result<(Self, Vec<String>)> {
+        let (Separation::Given(delimiter) | Separation::Usual(delimiter)) = separation;
+        if matches!(delimiter, b'"' | b'\r' | b'\n' | 0x80..) {
+            bail!("the delimiter must be an ASCII character other than a quote or a line end");
+        }
+        let mark = "\u{feff}".as_bytes();
+        let marked = input.start(mark.len() as u64)? == mark;
+        let start = if marked { mark.len() as u64 } else { 0 };
+        let names = header(input.at(start), delimiter)?;
+        if let (Separation::Usual(_), [name]) = (separation, names.as_slice()) {
+            doubt(name, delimiter)?;
+        }
+        let layout = Self {
+            delimiter,
+            width: names.len(),
+            start,
+        };
+        Ok((layout, names))
+    }
+
+    /// Looks at every value: how many rows there are, and what each column could be.
+    pub(super) fn survey(&self, input: &Input, seen: &dyn Fn(u64)) -> Result<(usize, Vec<Could>)> {
+        let shape = Shape::new(self.delimiter, Some(self.width));
+        let bytes = Counted {
+            from: input.at(self.start),
+            seen,
+        };
+        let mut text = Checked::new(bytes, shape);
+        let mut could = vec![Could::ANYTHING; self.width];
+        let surveyed = self
+            .decoder(&mut text, ROWS)
+            .and_then(|mut batches| {
+                batches.try_fold(0, |rows, batch| {
+                    let batch = batch?;
+                    let columns = could.par_iter_mut().zip(batch.columns());
+                    columns.for_each(|(could, chunk)| look(could, chunk.as_string_view()));
+                    Ok(rows + batch.num_rows())
+                })
+            })
+            .map_err(unreadable);
+        match text.problem() {
+            Some(problem) => Err(problem),
+            None => Ok((surveyed?, could)),
+        }
+    }
+
+    /// The chosen columns from row `skip` on, at most `rows` rows at a time.
+    pub(super) fn batches(
+        &self,
+        input: &Input,
+        columns: &[usize],
+        skip: usize,
+        rows: usize,
+    ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+        const CHUNK: usize = 1 << 16;
+        let text = BufReader::with_capacity(CHUNK, input.at(self.start));
+        let batches = self
+            .builder(rows)
+            .with_projection(columns.to_vec())
+            .with_bounds(skip, usize::MAX - 1)
+            .build_buffered(text);
+        let batches = batches.map_err(unreadable)?;
+        Ok(batches.map(|batch| batch.map_err(unreadable)))
+    }
+
+    fn decoder<R: BufRead>(&self, text: R, rows: usize) -> Result<Decoder<R>, ArrowError> {
+        self.builder(rows).build_buffered(text)
+    }
+
+    fn builder(&self, rows: usize) -> ReaderBuilder {
+        // The decoder reserves room for a whole batch, so a wide table needs shorter ones.
+        const FIELDS: usize = 1 << 17;
+        let field = |position: usize| Field::new(position.to_string(), DataType::Utf8View, true);
+        let schema = Schema::new((0..self.width).map(field).collect::<Vec<_>>());
+        ReaderBuilder::new(Arc::new(schema))
+            .with_header(true)
+            .with_delimiter(self.delimiter)
+            .with_batch_size(rows.min(FIELDS / self.width).max(1))
+    }
+}
+
+/// Bytes, and someone who hears how many.
+struct Counted<'a> {
+    from: Input,
+    seen: &'a dyn Fn(u64),
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(buffer)?;
+        (self.seen)(count as u64);
+        Ok(count)
+    }
+}
+
+/// What `work` returns, its panics being errors of the file.
+pub(super) fn contained<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    contain(work).unwrap_or_else(|message| bail!("the file is not readable CSV: {message}"))
+}
+
+fn unreadable(error: ArrowError) -> anyhow::Error {
+    anyhow!(error).context("the file is not readable CSV")
+}
+
+fn header(text: Input, delimiter: u8) -> Result<Vec<String>> {
     let format = Format::default()
         .with_header(true)
         .with_delimiter(delimiter);
-    let (schema, _) = format.infer_schema(text, Some(0))?;
+    let mut text = Checked::new(text, Shape::new(delimiter, None));
+    let inferred = format.infer_schema(&mut text, Some(0));
+    if let Some(problem) = text.problem() {
+        return Err(problem);
+    }
+    let (schema, _) = inferred?;
     if schema.fields().is_empty() {
         bail!("the file holds only blank lines; a header and at least one row are needed");
     }
@@ -89,41 +190,49 @@ fn doubt(name: &str, delimiter: u8) -> Result<()> {
     }
 }
 
-fn batches(text: &[u8], delimiter: u8, width: usize) -> Result<Vec<RecordBatch>, ArrowError> {
-    // The decoder reserves room for a whole batch, so a wide table needs shorter ones.
-    const FIELDS: usize = 1 << 17;
-    let field = |position: usize| Field::new(position.to_string(), DataType::Utf8View, true);
-    let schema = Schema::new((0..width).map(field).collect::<Vec<_>>());
-    ReaderBuilder::new(Arc::new(schema))
-        .with_header(true)
-        .with_delimiter(delimiter)
-        .with_batch_size((FIELDS / width).max(1))
-        .build_buffered(text)?
-        .collect()
+/// Narrows down what a column could be.
+fn look(could: &mut Could, chunk: &StringViewArray) {
+    could.numbers = could.numbers && texts(chunk).all(|text| number(text).is_some());
+    could.booleans = could.booleans && texts(chunk).flatten().all(|text| boolean(text).is_some());
 }
 
-fn column(name: String, chunks: &[&StringViewArray]) -> Column {
-    let texts = || {
-        let values = chunks.iter().flat_map(|chunk| chunk.iter());
-        values.map(|value| value.map(str::trim).filter(|text| !is_missing(text)))
+/// The column of these values, which are of this kind unless the file has changed.
+pub(super) fn column(name: &str, kind: Kind, chunk: &StringViewArray) -> Result<Column> {
+    let column = match kind {
+        Kind::Numbers => {
+            let numbers: Option<Vec<f64>> = texts(chunk).map(number).collect();
+            Column::numbers(name, numbers.context(CHANGED)?)
+        }
+        Kind::Booleans => {
+            let known = |text: &str| boolean(text).context(CHANGED);
+            let booleans: Result<Vec<Option<&str>>> = texts(chunk)
+                .map(|text| text.map(known).transpose())
+                .collect();
+            Column::texts(name, booleans?)
+        }
+        Kind::Texts => Column::texts(name, texts(chunk)),
     };
-    // Digits behind a leading zero are a code, such as a postal one: as numbers, different codes would be one.
-    let is_code = |text: &str| {
-        let digits = text.trim_start_matches(['-', '+']).as_bytes();
-        digits.len() > 1 && digits[0] == b'0' && digits[1].is_ascii_digit()
-    };
-    let number = |text: Option<&str>| match text {
+    Ok(column)
+}
+
+/// The values without the whitespace around them, `None` if missing.
+fn texts(chunk: &StringViewArray) -> impl Iterator<Item = Option<&str>> {
+    let values = chunk.iter();
+    values.map(|value| value.map(str::trim).filter(|text| !is_missing(text)))
+}
+
+fn number(text: Option<&str>) -> Option<f64> {
+    match text {
         None => Some(f64::NAN),
         Some(text) if is_code(text) => None,
         Some(text) => text.parse().ok(),
-    };
-    if let Some(numbers) = texts().map(number).collect() {
-        Column::numbers(name, numbers)
-    } else if texts().flatten().all(|text| boolean(text).is_some()) {
-        Column::texts(name, texts().map(|text| text.and_then(boolean)))
-    } else {
-        Column::texts(name, texts())
     }
+}
+
+/// Digits behind a leading zero are a code, such as a postal one: as numbers, different codes would be one.
+fn is_code(text: &str) -> bool {
+    let digits = text.trim_start_matches(['-', '+']).as_bytes();
+    digits.len() > 1 && digits[0] == b'0' && digits[1].is_ascii_digit()
 }
 
 fn is_missing(text: &str) -> bool {
@@ -137,33 +246,44 @@ fn boolean(text: &str) -> Option<&'static str> {
         .find(|value| text.eq_ignore_ascii_case(value))
 }
 
-/// The CSV file of these columns; a missing value is an empty field.
-pub(super) fn encode(columns: &[Column], delimiter: u8) -> Result<Vec<u8>> {
-    const ROWS: usize = 8192;
-    let fields = columns
-        .iter()
-        .map(|c| Field::new(&c.name, DataType::Utf8, true));
-    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let rows = columns.first().map_or(0, Column::len);
-    let mut writer = WriterBuilder::new()
-        .with_delimiter(delimiter)
-        .build(Vec::new());
-    // A table without rows still has its header.
-    for start in (0..rows.max(1)).step_by(ROWS) {
-        let end = rows.min(start + ROWS);
-        let texts = columns.iter().map(|c| texts(&c.values, start, end));
-        writer.write(&RecordBatch::try_new(schema.clone(), texts.collect())?)?;
-    }
-    Ok(writer.into_inner())
+/// The CSV text of a table that comes in pieces; a missing value is an empty field.
+pub(super) struct Encoder {
+    delimiter: u8,
+    begun: bool,
 }
 
-fn texts(values: &Values, start: usize, end: usize) -> ArrayRef {
+impl Encoder {
+    pub(super) fn new(delimiter: u8) -> Self {
+        Self {
+            delimiter,
+            begun: false,
+        }
+    }
+
+    /// The text of these rows, behind the header if they are the first.
+    pub(super) fn encode(&mut self, columns: &[Column], rows: Range<usize>) -> Result<Vec<u8>> {
+        let fields = columns
+            .iter()
+            .map(|c| Field::new(&c.name, DataType::Utf8, true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let texts = columns.iter().map(|c| printed(&c.values, rows.clone()));
+        let mut writer = WriterBuilder::new()
+            .with_delimiter(self.delimiter)
+            .with_header(!self.begun)
+            .build(Vec::new());
+        self.begun = true;
+        writer.write(&RecordBatch::try_new(schema, texts.collect())?)?;
+        Ok(writer.into_inner())
+    }
+}
+
+fn printed(values: &Values, rows: Range<usize>) -> ArrayRef {
     let texts: StringArray = match values {
-        Values::Numbers(numbers) => numbers[start..end]
+        Values::Numbers(numbers) => numbers[rows]
             .iter()
             .map(|&value| (!value.is_nan()).then(|| print(value)))
             .collect(),
-        Values::Categories { levels, codes } => codes[start..end]
+        Values::Categories { levels, codes } => codes[rows]
             .iter()
             .map(|&code| levels.get(code as usize))
             .collect(),

@@ -5,9 +5,15 @@
 
 mod contain;
 mod csv;
+mod expand;
+mod input;
+mod kind;
 mod parquet;
+mod part;
 mod read;
 mod shape;
+mod sink;
+mod source;
 mod write;
 
 #[cfg(test)]
@@ -19,8 +25,11 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use oblivio::{Column, nearest};
 
+pub use expand::expand;
 pub use read::ReadOptions;
-pub use write::{keep_apart, remove_unfinished, write, write_bytes};
+pub use sink::Sink;
+pub use source::{BATCH, Source};
+pub use write::{keep_apart, remove_unfinished, write_bytes};
 
 /// Named columns of equal length.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,11 +45,9 @@ impl Table {
         Ok(Self { columns, rows })
     }
 
-    /// The table in a CSV or Parquet file, or on standard input if the path is `-`.
-    ///
-    /// The format is taken from the content, then from the file's extension.
+    /// All rows of a [`Source`] at once.
     pub fn read(path: &Path, options: &ReadOptions) -> Result<Self> {
-        read::read(path, options)
+        Source::open(&[path.to_owned()], options)?.table()
     }
 
     /// The number of rows.
@@ -55,29 +62,25 @@ impl Table {
 
     /// The column of this name.
     pub fn column(&self, name: &str) -> Result<&Column> {
-        Ok(&self.columns[self.position(name)?])
+        let mut columns = self.columns.iter();
+        columns
+            .find(|column| column.name == name)
+            .ok_or_else(|| unknown(name, self.columns.iter().map(|c| c.name.as_str())))
     }
+}
 
-    fn position(&self, name: &str) -> Result<usize> {
-        self.columns
-            .iter()
-            .position(|column| column.name == name)
-            .ok_or_else(|| self.unknown(name))
+fn unknown<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> anyhow::Error {
+    const SHOWN: usize = 10;
+    let mut names: Vec<&str> = names.collect();
+    let guess = nearest(name, names.iter().copied()).map_or(String::new(), |nearest| {
+        format!("; did you mean `{nearest}`?")
+    });
+    if names.len() > SHOWN {
+        names.truncate(SHOWN);
+        names.push("…");
     }
-
-    fn unknown(&self, name: &str) -> anyhow::Error {
-        const SHOWN: usize = 10;
-        let mut names: Vec<&str> = self.columns.iter().map(|c| c.name.as_str()).collect();
-        let guess = nearest(name, names.iter().copied()).map_or(String::new(), |nearest| {
-            format!("; did you mean `{nearest}`?")
-        });
-        if names.len() > SHOWN {
-            names.truncate(SHOWN);
-            names.push("…");
-        }
-        let names = names.join(", ");
-        anyhow!("column `{name}` is not in the table (columns: {names}){guess}")
-    }
+    let names = names.join(", ");
+    anyhow!("column `{name}` is not in the table (columns: {names}){guess}")
 }
 
 /// The number of rows, if the columns make a table.
@@ -98,7 +101,7 @@ fn check(columns: &[Column]) -> Result<usize> {
     }
 }
 
-fn check_names<'n>(names: impl Iterator<Item = &'n str>) -> Result<()> {
+pub(crate) fn check_names<'n>(names: impl Iterator<Item = &'n str>) -> Result<()> {
     let mut first_seen = HashMap::new();
     for (position, name) in (1..).zip(names) {
         if name.is_empty() {

@@ -3,15 +3,17 @@
 //! Numbers of every width become doubles; text, booleans, dates and times become categories of their printed form.
 
 use std::ffi::OsStr;
-use std::fs::File;
+use std::ops::Range;
 use std::sync::Arc;
 
-use ::parquet::arrow::ArrowWriter;
-use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use ::parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use ::parquet::arrow::{ArrowWriter, ProjectionMask};
 use ::parquet::basic::Compression;
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use ::parquet::file::properties::WriterProperties;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray};
@@ -20,40 +22,114 @@ use arrow_schema::{ArrowError, DataType, Field};
 use oblivio::{Column, Values};
 
 use super::contain::contain;
+use super::input::Input;
+use super::kind::{Could, Kind};
+use super::part::CHANGED;
+
+/// Rows of a group that is written, and the memory it may take before.
+const GROUP_ROWS: usize = 1 << 20;
+const GROUP_BYTES: usize = 16 << 20;
 
 /// Whether files with this extension are Parquet.
 pub(super) fn is_extension(extension: &OsStr) -> bool {
     extension.eq_ignore_ascii_case("parquet")
 }
 
-/// The columns of a Parquet file.
-///
-/// The decoder panics on some damaged files; that is an error of the file, like any other damage.
-pub(super) fn decode(file: File) -> Result<Vec<Column>> {
-    contain(move || columns(file)).unwrap_or_else(|message| Err(unreadable(message)))
+/// What can be known of a file before its values are decoded.
+pub(super) struct Survey {
+    pub(super) names: Vec<String>,
+    pub(super) rows: usize,
+    pub(super) could: Vec<Could>,
 }
 
-fn columns(file: File) -> Result<Vec<Column>> {
-    const ROWS: usize = 8192;
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file).map_err(unreadable)?;
-    check_compression(reader.metadata())?;
-    let schema = reader.schema().clone();
-    for field in schema.fields() {
-        check_type(field)?;
-    }
-    let batches = reader.with_batch_size(ROWS).build().map_err(unreadable)?;
-    let mut columns: Vec<Vec<ArrayRef>> = vec![Vec::new(); schema.fields().len()];
-    for batch in batches {
-        let batch = batch.map_err(unreadable)?;
-        for ((chunks, chunk), field) in columns.iter_mut().zip(batch.columns()).zip(schema.fields())
-        {
-            let chunk = simplify(chunk)
-                .map_err(|error| anyhow!("column `{}`: {error}; drop it", field.name()))?;
-            chunks.push(chunk);
+/// Looks at the schema, and at columns of text for a value: one that has none could be anything.
+///
+/// The decoder panics on some damaged files; that is an error of the file, like any other damage.
+pub(super) fn survey(input: &Input) -> Result<Survey> {
+    contained(|| {
+        let file = open(input)?;
+        check_compression(file.metadata())?;
+        let fields = file.schema().fields();
+        for field in fields {
+            check_type(field)?;
+        }
+        let groups = file.metadata().row_groups().iter();
+        let rows = groups.map(|group| usize::try_from(group.num_rows()));
+        let rows = rows.sum::<Result<usize, _>>().map_err(unreadable)?;
+        let could = fields.iter().enumerate().map(|(position, field)| {
+            Ok(match simple_type(field.data_type()) {
+                _ if field.data_type() == &DataType::Null => Could::ANYTHING,
+                DataType::Float64 => Could::NUMBERS,
+                _ if !has_value(input, &file, position)? => Could::ANYTHING,
+                _ if field.data_type() == &DataType::Boolean => Could::BOOLEANS,
+                _ => Could::TEXTS,
+            })
+        });
+        Ok(Survey {
+            names: fields.iter().map(|field| field.name().clone()).collect(),
+            rows,
+            could: could.collect::<Result<_>>()?,
+        })
+    })
+}
+
+/// What `work` returns, its panics being errors of the file.
+pub(super) fn contained<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    contain(work).unwrap_or_else(|message| Err(unreadable(message)))
+}
+
+fn open(input: &Input) -> Result<ArrowReaderMetadata> {
+    ArrowReaderMetadata::load(input, ArrowReaderOptions::new()).map_err(unreadable)
+}
+
+fn has_value(input: &Input, file: &ArrowReaderMetadata, position: usize) -> Result<bool> {
+    const ROWS: usize = 1024;
+    for batch in rows_of(input, file, &[position], 0, ROWS)? {
+        let batch = batch?;
+        if batch.column(0).null_count() < batch.num_rows() {
+            return Ok(true);
         }
     }
-    let named = schema.fields().iter().zip(columns);
-    Ok(named.map(|(f, chunks)| column(f.name(), &chunks)).collect())
+    Ok(false)
+}
+
+/// The chosen columns, in the order of the file, from row `skip` on and at most `rows` rows at a time.
+pub(super) fn batches(
+    input: &Input,
+    columns: &[usize],
+    skip: usize,
+    rows: usize,
+) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+    rows_of(input, &open(input)?, columns, skip, rows)
+}
+
+fn rows_of(
+    input: &Input,
+    file: &ArrowReaderMetadata,
+    columns: &[usize],
+    skip: usize,
+    rows: usize,
+) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+    let columns = ProjectionMask::roots(file.parquet_schema(), columns.iter().copied());
+    let mut before = 0;
+    let mut groups = Vec::new();
+    let mut skipped = 0;
+    for (number, group) in file.metadata().row_groups().iter().enumerate() {
+        before += usize::try_from(group.num_rows()).map_err(unreadable)?;
+        if before <= skip {
+            skipped = before;
+        } else {
+            groups.push(number);
+        }
+    }
+    let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(input.at(0), file.clone())
+        .with_projection(columns)
+        .with_row_groups(groups)
+        .with_offset(skip - skipped)
+        .with_batch_size(rows)
+        .build()
+        .map_err(unreadable)?;
+    Ok(batches.map(|batch| batch.map_err(unreadable)))
 }
 
 fn unreadable(error: impl std::fmt::Display) -> anyhow::Error {
@@ -116,45 +192,74 @@ fn simplify(chunk: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     cast_with_options(chunk, &simple_type(found), &options)
 }
 
-fn column(name: &str, chunks: &[ArrayRef]) -> Column {
-    let rows: usize = chunks.iter().map(Array::len).sum();
-    if chunks.iter().all(|chunk| chunk.null_count() == chunk.len()) {
-        return Column::numbers(name, vec![f64::NAN; rows]);
-    }
-    if chunks[0].data_type() == &DataType::Float64 {
-        let numbers = chunks
-            .iter()
-            .flat_map(|chunk| chunk.as_primitive::<Float64Type>().iter())
-            .map(|value| value.unwrap_or(f64::NAN));
+/// The column of these values, which are of this kind unless the file has changed.
+pub(super) fn column(name: &str, kind: Kind, chunk: &ArrayRef) -> Result<Column> {
+    let chunk = simplify(chunk).map_err(|error| anyhow!("column `{name}`: {error}; drop it"))?;
+    let missing = || Column::numbers(name, vec![f64::NAN; chunk.len()]);
+    let column = if let Some(numbers) = chunk.as_primitive_opt::<Float64Type>() {
+        let numbers = numbers.iter().map(|value| value.unwrap_or(f64::NAN));
         Column::numbers(name, numbers.collect())
+    } else if kind == Kind::Numbers {
+        let empty = chunk.null_count() == chunk.len();
+        empty.then(missing).context(CHANGED)?
     } else {
-        let texts = chunks
+        Column::texts(name, chunk.as_string_view().iter())
+    };
+    Ok(column)
+}
+
+/// The Parquet file of a table that comes in pieces; a missing value is a null.
+#[derive(Default)]
+pub(super) struct Encoder {
+    writer: Option<ArrowWriter<Vec<u8>>>,
+}
+
+impl Encoder {
+    /// The next bytes of the file, most of them of earlier rows: rows are kept back until a group is full.
+    pub(super) fn encode(&mut self, columns: &[Column], rows: Range<usize>) -> Result<Vec<u8>> {
+        let arrays = columns
             .iter()
-            .flat_map(|chunk| chunk.as_string_view().iter());
-        Column::texts(name, texts)
+            .map(|c| (&c.name, array(&c.values, rows.clone()), true));
+        let batch = RecordBatch::try_from_iter_with_nullable(arrays)?;
+        let mut writer = match self.writer.take() {
+            Some(writer) => writer,
+            None => begin(&batch)?,
+        };
+        writer.write(&batch)?;
+        if writer.memory_size() > GROUP_BYTES {
+            writer.flush()?;
+        }
+        let bytes = std::mem::take(writer.inner_mut());
+        self.writer = Some(writer);
+        Ok(bytes)
+    }
+
+    /// The last bytes of the file.
+    pub(super) fn finish(self) -> Result<Vec<u8>> {
+        match self.writer {
+            Some(writer) => Ok(writer.into_inner()?),
+            None => Ok(Vec::new()),
+        }
     }
 }
 
-/// The Parquet file of these columns; a missing value is a null.
-pub(super) fn encode(columns: &[Column]) -> Result<Vec<u8>> {
-    let arrays = columns.iter().map(|c| (&c.name, array(&c.values), true));
-    let batch = RecordBatch::try_from_iter_with_nullable(arrays)?;
+fn begin(batch: &RecordBatch) -> Result<ArrowWriter<Vec<u8>>> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
         .build();
-    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties))?;
-    writer.write(&batch)?;
-    Ok(writer.into_inner()?)
+    let writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties))?;
+    Ok(writer)
 }
 
-fn array(values: &Values) -> ArrayRef {
+fn array(values: &Values, rows: Range<usize>) -> ArrayRef {
     match values {
         Values::Numbers(numbers) => {
-            let present = numbers.iter().map(|&v| (!v.is_nan()).then_some(v));
+            let present = numbers[rows].iter().map(|&v| (!v.is_nan()).then_some(v));
             Arc::new(present.collect::<Float64Array>())
         }
         Values::Categories { levels, codes } => {
-            let texts = codes.iter().map(|&code| levels.get(code as usize));
+            let texts = codes[rows].iter().map(|&code| levels.get(code as usize));
             Arc::new(texts.collect::<StringArray>())
         }
     }

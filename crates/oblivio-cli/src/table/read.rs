@@ -1,14 +1,16 @@
-//! From a path to a table: which format it is, and which types the user overrides.
+//! From a path to an open file: which format it is, and what is no table.
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::ErrorKind;
 use std::path::Path;
 
+use ::parquet::file::reader::Length;
 use anyhow::{Result, anyhow, bail};
-use oblivio::{Column, Values};
 
-use super::{Table, csv, parquet};
+use super::input::Input;
+use super::kind::Could;
+use super::{check_names, csv, parquet};
 
 /// What the user knows about a file better than its content tells.
 #[derive(Clone, Debug, Default)]
@@ -40,59 +42,53 @@ const FOREIGN: [(&[u8], &str); 6] = [
     (b"\xfe\xff", "is encoded in UTF-16; save it as UTF-8"),
 ];
 
-pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
-    let (name, table) = if path.as_os_str() == "-" {
-        ("standard input".into(), from_stdin(options))
-    } else {
-        (path.display().to_string(), from_path(path, options))
-    };
-    table.map_err(|problem| anyhow!("{name}: {problem:#}"))
+/// How files are looked at.
+#[derive(Clone, Copy)]
+pub(super) struct Look<'a> {
+    pub(super) options: &'a ReadOptions,
+    /// Hears how many bytes more are done with.
+    pub(super) seen: &'a dyn Fn(u64),
 }
 
-fn from_stdin(options: &ReadOptions) -> Result<Table> {
-    let mut bytes = Vec::new();
-    io::stdin().lock().read_to_end(&mut bytes)?;
-    from_bytes(bytes, None, options)
+/// Which of the two a file is, and how it is laid out.
+#[derive(Clone, Copy)]
+pub(super) enum Format {
+    Csv(csv::Layout),
+    Parquet,
 }
 
-fn from_path(path: &Path, options: &ReadOptions) -> Result<Table> {
-    let extension = path.extension();
-    let mut file = open(path)?;
-    let mut bytes = Vec::new();
-    (&file).take(4).read_to_end(&mut bytes)?;
-    // A pipe cannot be read from its end, where Parquet begins.
-    if file.metadata()?.is_file() && is_parquet(&bytes, extension) {
-        return finish(parquet::decode(file)?, options);
+impl Format {
+    /// Looks at a file: its format, taken from the content and then from the extension; the names of its columns; the
+    /// number of rows; and what each column could be.
+    pub(super) fn survey(
+        input: &Input,
+        extension: Option<&OsStr>,
+        Look { options, seen }: Look,
+    ) -> Result<(Self, Vec<String>, usize, Vec<Could>)> {
+        let start = input.start(8)?;
+        if is_parquet(&start, extension) {
+            let parquet::Survey { names, rows, could } = parquet::survey(input)?;
+            seen(input.len());
+            return Ok((Self::Parquet, names, rows, could));
+        }
+        if start.is_empty() {
+            bail!("the file is empty; a header and at least one row are needed");
+        }
+        if let Some((_, problem)) = FOREIGN.iter().find(|(first, _)| start.starts_with(first)) {
+            bail!("the file {problem}");
+        }
+        let separation = match options.delimiter {
+            Some(delimiter) => csv::Separation::Given(delimiter),
+            None => csv::Separation::Usual(csv::usual_delimiter(extension)),
+        };
+        let (layout, names) = csv::Layout::find(input, separation)?;
+        check_names(names.iter().map(String::as_str))?;
+        let (rows, could) = layout.survey(input, seen)?;
+        Ok((Self::Csv(layout), names, rows, could))
     }
-    file.read_to_end(&mut bytes)?;
-    from_bytes(bytes, extension, options)
 }
 
-/// The table in the bytes of a file with this extension.
-pub(super) fn from_bytes(
-    bytes: Vec<u8>,
-    extension: Option<&OsStr>,
-    options: &ReadOptions,
-) -> Result<Table> {
-    if is_parquet(&bytes, extension) {
-        let mut file = tempfile::tempfile()?;
-        file.write_all(&bytes)?;
-        return finish(parquet::decode(file)?, options);
-    }
-    if bytes.is_empty() {
-        bail!("the file is empty; a header and at least one row are needed");
-    }
-    if let Some((_, problem)) = FOREIGN.iter().find(|(start, _)| bytes.starts_with(start)) {
-        bail!("the file {problem}");
-    }
-    let separation = match options.delimiter {
-        Some(delimiter) => csv::Separation::Given(delimiter),
-        None => csv::Separation::Usual(csv::usual_delimiter(extension)),
-    };
-    finish(csv::decode(bytes, separation)?, options)
-}
-
-fn open(path: &Path) -> Result<File> {
+pub(super) fn open(path: &Path) -> Result<File> {
     let file = File::open(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => anyhow!("there is no such file; check the path"),
         ErrorKind::PermissionDenied => {
@@ -109,25 +105,4 @@ fn open(path: &Path) -> Result<File> {
 fn is_parquet(start: &[u8], extension: Option<&OsStr>) -> bool {
     let named = extension.is_some_and(parquet::is_extension);
     start.starts_with(b"PAR1") || (named && !start.is_empty())
-}
-
-fn finish(columns: Vec<Column>, options: &ReadOptions) -> Result<Table> {
-    let mut table = Table::new(columns)?;
-    if table.rows == 0 {
-        bail!("the table has column names but no rows; at least one row is needed");
-    }
-    for name in &options.categorical {
-        if options.numeric.contains(name) {
-            bail!("column `{name}` is declared both categorical and numeric; choose one");
-        }
-        let position = table.position(name)?;
-        let (levels, codes) = table.columns[position].to_categories();
-        table.columns[position].values = Values::Categories { levels, codes };
-    }
-    for name in &options.numeric {
-        let position = table.position(name)?;
-        let numbers = table.columns[position].to_numbers()?;
-        table.columns[position].values = Values::Numbers(numbers);
-    }
-    Ok(table)
 }

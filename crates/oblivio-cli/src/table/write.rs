@@ -1,41 +1,109 @@
 //! Files appear whole or not at all: written beside their place, then moved into it.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use anyhow::{Result, anyhow};
-use oblivio::Column;
 use tempfile::NamedTempFile;
-
-use super::{check, csv, parquet};
-
-/// Writes columns as Parquet if the path says so, and as CSV otherwise; `-` is CSV on standard output.
-pub fn write(path: &Path, columns: &[Column]) -> Result<()> {
-    check(columns)?;
-    let extension = path.extension();
-    let bytes = if extension.is_some_and(parquet::is_extension) {
-        parquet::encode(columns)
-    } else {
-        csv::encode(columns, csv::usual_delimiter(extension))
-    };
-    write_bytes(path, &bytes?)
-}
 
 /// Writes bytes to a file, or to standard output if the path is `-`.
 ///
 /// A failure leaves an earlier file as it was. A reader that stops listening is no failure.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
-    let written = if path.as_os_str() == "-" {
-        let mut stdout = io::stdout().lock();
-        stdout.write_all(bytes).and_then(|()| stdout.flush())
-    } else {
-        store(path, bytes)
-    };
-    match written {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(explain(path, &error)),
-        _ => Ok(()),
+    let mut output = Output::create(path)?;
+    output.write(bytes)?;
+    output.finish()
+}
+
+/// A file that is being written, a pipe, or standard output.
+pub(super) struct Output {
+    path: PathBuf,
+    to: To,
+    /// Whether somebody still listens.
+    heard: bool,
+}
+
+enum To {
+    Standard,
+    /// A pipe or a device: nothing to replace.
+    Device(File),
+    /// Beside the place where it will be.
+    Draft {
+        file: NamedTempFile,
+        target: PathBuf,
+        permissions: Option<Permissions>,
+        unfinished: Unfinished,
+    },
+}
+
+impl Output {
+    /// Refuses a place that cannot be written, before there is anything to write.
+    pub(super) fn create(path: &Path) -> Result<Self> {
+        let to = if path.as_os_str() == "-" {
+            To::Standard
+        } else {
+            begin(path).map_err(|error| explain(path, &error))?
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            to,
+            heard: true,
+        })
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = match &mut self.to {
+            _ if !self.heard => Ok(()),
+            To::Standard => io::stdout().lock().write_all(bytes),
+            To::Device(file) => file.write_all(bytes),
+            To::Draft { file, .. } => file.write_all(bytes),
+        };
+        self.settle(written)
+    }
+
+    /// Moves a file into its place.
+    pub(super) fn finish(mut self) -> Result<()> {
+        let to = std::mem::replace(&mut self.to, To::Standard);
+        let finished = match to {
+            _ if !self.heard => Ok(()),
+            To::Standard => io::stdout().lock().flush(),
+            To::Device(_) => Ok(()),
+            To::Draft {
+                file,
+                target,
+                permissions,
+                unfinished,
+            } => {
+                let stored = permissions
+                    .map_or(Ok(()), |same| file.as_file().set_permissions(same))
+                    .and_then(|()| Ok(file.persist(target).map(drop)?));
+                drop(unfinished);
+                stored
+            }
+        };
+        self.settle(finished)
+    }
+
+    /// False once the reader of a pipe is gone; what is written then is lost.
+    pub(super) fn is_heard(&self) -> bool {
+        self.heard
+    }
+
+    /// Whether a person watches the bytes arrive.
+    pub(super) fn is_terminal(&self) -> bool {
+        matches!(self.to, To::Standard) && io::stdout().is_terminal()
+    }
+
+    fn settle(&mut self, result: io::Result<()>) -> Result<()> {
+        match result {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.heard = false;
+                Ok(())
+            }
+            other => other.map_err(|error| explain(&self.path, &error)),
+        }
     }
 }
 
@@ -55,7 +123,7 @@ pub fn keep_apart(output: &Path, inputs: &[&Path]) -> Result<()> {
     }
 }
 
-fn store(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn begin(path: &Path) -> io::Result<To> {
     let existing = fs::metadata(path).ok();
     if let Some(metadata) = &existing {
         if metadata.is_dir() {
@@ -65,38 +133,50 @@ fn store(path: &Path, bytes: &[u8]) -> io::Result<()> {
             return Err(ErrorKind::PermissionDenied.into());
         }
         if !metadata.is_file() {
-            // A pipe or a device: nothing to replace.
-            return OpenOptions::new().write(true).open(path)?.write_all(bytes);
+            return Ok(To::Device(OpenOptions::new().write(true).open(path)?));
         }
     }
     // A link stays a link, and the file it points to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let mut file = beside(&target)?;
-    set_unfinished(Some(file.path().to_owned()));
-    let stored = file.write_all(bytes).and_then(|()| {
-        if let Some(metadata) = existing {
-            file.as_file().set_permissions(metadata.permissions())?;
-        }
-        file.persist(target)?;
-        Ok(())
-    });
-    set_unfinished(None);
-    stored
+    let file = beside(&target)?;
+    let unfinished = Unfinished::new(file.path());
+    Ok(To::Draft {
+        file,
+        target,
+        permissions: existing.map(|metadata| metadata.permissions()),
+        unfinished,
+    })
 }
 
-/// The temporary file being written, for whoever has to end the program in the midst of it.
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// The temporary files being written, for whoever has to end the program in the midst of it.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-fn set_unfinished(path: Option<PathBuf>) {
-    if let Ok(mut unfinished) = UNFINISHED.lock() {
-        *unfinished = path;
+/// An entry there, until it is dropped.
+struct Unfinished(PathBuf);
+
+impl Unfinished {
+    fn new(path: &Path) -> Self {
+        if let Ok(mut unfinished) = UNFINISHED.lock() {
+            unfinished.push(path.to_owned());
+        }
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Ok(mut unfinished) = UNFINISHED.lock() {
+            unfinished.retain(|path| *path != self.0);
+        }
     }
 }
 
 /// Removes what an interrupted write would leave behind.
 pub fn remove_unfinished() {
-    if let Ok(Some(path)) = UNFINISHED.lock().as_deref() {
-        let _ = fs::remove_file(path);
+    if let Ok(unfinished) = UNFINISHED.lock() {
+        for path in unfinished.iter() {
+            let _ = fs::remove_file(path);
+        }
     }
 }
 
@@ -107,7 +187,7 @@ fn beside(target: &Path) -> io::Result<NamedTempFile> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
+        builder.permissions(Permissions::from_mode(0o666));
     }
     builder.tempfile_in(parent(target))
 }

@@ -3,14 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use super::container::{numbers, read, require, tensor, write};
+use crate::column::Column;
 use crate::conditional_mean::ConditionalMean;
-use crate::encoder::Encoder;
+use crate::encoder::{Encoder, find};
 use crate::error::{Result, Warning};
 use crate::features::{CellShifts, ObliviousFeatures};
 use crate::kernel::{Gamma, Kernel};
 use crate::landmarks::FeatureMap;
 use crate::oblivious::{ObliviousMap, check_strength};
-use crate::partition::{Partition, PartitionRule};
+use crate::partition::{Partition, PartitionRule, Uses};
 use crate::points::Points;
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
@@ -34,6 +35,44 @@ struct FeaturesHeader {
 }
 
 impl Transformer {
+    /// The kernel of the features.
+    pub fn kernel(&self) -> &Kernel {
+        &self.features.map.kernel
+    }
+
+    /// t; zero for features that nothing is taken off.
+    pub fn strength(&self) -> f64 {
+        let cells = self.features.cells.as_ref();
+        cells.map_or(0.0, |cells| cells.strength)
+    }
+
+    /// The names of the sensitive columns, all needed to transform.
+    pub fn sensitive_columns(&self) -> Vec<&str> {
+        self.features.partition().map_or(Vec::new(), |partition| {
+            partition.columns().map(|(name, _)| name).collect()
+        })
+    }
+
+    /// The features of the rows of a table, row after row, its columns found by name; and how often a policy was needed.
+    pub fn transform(&self, table: &[Column], watch: &Watch) -> Result<(Vec<f64>, Uses)> {
+        let (points, unseen_level) = self.encoder.encode(table)?;
+        let columns = self
+            .sensitive_columns()
+            .into_iter()
+            .map(|name| find(table, name).cloned())
+            .collect::<Result<Vec<Column>>>()?;
+        let sensitive = Sensitive::new(columns, points.len())?;
+        let (features, assignment) = self.features.transform(&points, Some(&sensitive), watch)?;
+        let uses = assignment.map_or(Uses::default(), |assignment| assignment.uses);
+        Ok((
+            features,
+            Uses {
+                unseen_level,
+                ..uses
+            },
+        ))
+    }
+
     /// The bytes of the file. The same transformer gives the same bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let ObliviousFeatures { map, cells } = &self.features;

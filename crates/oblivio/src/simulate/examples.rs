@@ -20,7 +20,10 @@ impl Default for GaussianParameters {
     }
 }
 
-pub(super) fn gaussian(parameters: GaussianParameters, sampler: Sampler) -> Result<SimulatedTable> {
+pub(super) fn gaussian(
+    parameters: GaussianParameters,
+    sampler: &mut Sampler,
+) -> Result<SimulatedTable> {
     let c = parameters.covariance;
     check(
         (-1.0..=1.0).contains(&c),
@@ -41,17 +44,17 @@ pub(super) fn gaussian(parameters: GaussianParameters, sampler: Sampler) -> Resu
     })
 }
 
-pub(super) fn uncorrelated_square(sampler: Sampler) -> Result<SimulatedTable> {
+pub(super) fn uncorrelated_square(sampler: &mut Sampler) -> Result<SimulatedTable> {
     sum(sampler, (0.0, 1.0), (-0.5, 0.5), |x| x * x)
 }
 
-pub(super) fn uncorrelated_sine(sampler: Sampler) -> Result<SimulatedTable> {
+pub(super) fn uncorrelated_sine(sampler: &mut Sampler) -> Result<SimulatedTable> {
     sum(sampler, (0.0, TAU), (0.0, FRAC_PI_2), f64::sin)
 }
 
 /// $X = S + U$ for independent uniform S and U, and $h(X)$.
 fn sum(
-    sampler: Sampler,
+    sampler: &mut Sampler,
     of_s: (f64, f64),
     of_u: (f64, f64),
     h: impl Fn(f64) -> f64,

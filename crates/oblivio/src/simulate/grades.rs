@@ -71,7 +71,7 @@ struct Row {
     y_true_noisy: f64,
 }
 
-pub(super) fn table(parameters: GradesParameters, sampler: Sampler) -> Result<SimulatedTable> {
+pub(super) fn table(parameters: GradesParameters, sampler: &mut Sampler) -> Result<SimulatedTable> {
     let GradesParameters {
         threshold,
         mean,
@@ -92,13 +92,8 @@ pub(super) fn table(parameters: GradesParameters, sampler: Sampler) -> Result<Si
         &standard_deviation,
     )?;
 
-    let mut partner = None;
     let rows = sampler.draw(|random| {
-        let raised = partner.take().unwrap_or_else(|| {
-            let raised = random.chance(0.5);
-            partner = Some(!raised);
-            raised
-        });
+        let raised = random.paired();
         let x0 = parameters.original(random);
         let moved = indicator(random.chance(MOVED));
         let y0 = indicator(random.chance(x0 / HIGHEST));

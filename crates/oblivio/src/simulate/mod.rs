@@ -1,12 +1,14 @@
 //! Simulated tables: the data of the paper's experiments, and one realistic table.
 //!
 //! Rows are drawn one after the other from one generator, so a table is the beginning of every longer table with the
-//! same seed. The stream is part of the contract: the same seed gives the same table in every version.
+//! same seed, and batches are its pieces. The stream is part of the contract: the same seed gives the same table in every version.
 
 pub mod admissions;
 mod examples;
 mod grades;
 mod ridge;
+
+use std::iter;
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -18,6 +20,9 @@ pub use self::ridge::RidgeParameters;
 use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::random;
+
+/// Rows of a batch.
+const BATCH: usize = 8192;
 
 /// Which data, with its parameters. By default they are those of the paper's text.
 ///
@@ -75,10 +80,10 @@ impl Simulation {
         "admissions",
     ];
 
-    /// The simulation of this name, with its default parameters.
+    /// The simulation of this name, with its default parameters; `ridge` is `ridge-1`.
     pub fn from_name(name: &str) -> Result<Self> {
         match name {
-            "ridge-1" => Ok(Self::Ridge1(RidgeParameters::default())),
+            "ridge" | "ridge-1" => Ok(Self::Ridge1(RidgeParameters::default())),
             "ridge-2" => Ok(Self::Ridge2(RidgeParameters::default())),
             "grades" => Ok(Self::Grades(GradesParameters::default())),
             "uncorrelated-square" => Ok(Self::UncorrelatedSquare),
@@ -108,8 +113,51 @@ impl Simulation {
 
     /// Draws a table. With fewer rows and the same seed it is the beginning of this one.
     pub fn table(&self, rows: usize, seed: u64) -> Result<SimulatedTable> {
-        let sampler = Sampler::new(rows, seed)?;
-        match *self {
+        self.next(&mut Sampler::new(seed), rows)
+    }
+
+    /// The rows of [`table`](Self::table) in pieces, for tables larger than memory. Nothing follows an error.
+    ///
+    /// A column of text has its levels numbered anew in every batch.
+    ///
+    /// ```
+    /// use oblivio::simulate::Simulation;
+    /// let batches = Simulation::Admissions.batches(20_000, 7);
+    /// let rows: usize = batches.map(|batch| Ok(batch?.rows())).sum::<oblivio::Result<usize>>()?;
+    /// assert_eq!(rows, 20_000);
+    /// # Ok::<(), oblivio::Error>(())
+    /// ```
+    pub fn batches(
+        &self,
+        rows: usize,
+        seed: u64,
+    ) -> impl Iterator<Item = Result<SimulatedTable>> + use<> {
+        self.batches_of(BATCH, rows, seed)
+    }
+
+    fn batches_of(
+        self,
+        size: usize,
+        rows: usize,
+        seed: u64,
+    ) -> impl Iterator<Item = Result<SimulatedTable>> {
+        let mut sampler = Sampler::new(seed);
+        // A table without rows is refused, so it has one batch: the error.
+        let mut left = Some(rows);
+        iter::from_fn(move || {
+            let rows = left?.min(size);
+            let batch = self.next(&mut sampler, rows);
+            left = left.filter(|all| batch.is_ok() && *all > rows);
+            left = left.map(|all| all - rows);
+            Some(batch)
+        })
+    }
+
+    /// The next rows.
+    fn next(self, sampler: &mut Sampler, rows: usize) -> Result<SimulatedTable> {
+        check(rows > 0, "rows", "at least 1", &rows)?;
+        sampler.rows = rows;
+        match self {
             Self::Ridge1(parameters) => ridge::table(parameters, |_| 0.0, sampler),
             Self::Ridge2(parameters) => ridge::table(parameters, |s| s * s, sampler),
             Self::Grades(parameters) => grades::table(parameters, sampler),
@@ -134,22 +182,21 @@ impl SimulatedTable {
     }
 }
 
-/// Draws the rows of one table.
+/// Draws the rows of one table, so many at a time.
 struct Sampler {
     rows: usize,
     generator: Generator,
 }
 
 impl Sampler {
-    fn new(rows: usize, seed: u64) -> Result<Self> {
-        check(rows > 0, "rows", "at least 1", &rows)?;
-        Ok(Self {
-            rows,
-            generator: Generator(random::generator(seed, random::Stream::Simulation)),
-        })
+    fn new(seed: u64) -> Self {
+        Self {
+            rows: 0,
+            generator: Generator::new(seed),
+        }
     }
 
-    fn draw<T>(mut self, mut row: impl FnMut(&mut Generator) -> T) -> Result<Vec<T>> {
+    fn draw<T>(&mut self, mut row: impl FnMut(&mut Generator) -> T) -> Result<Vec<T>> {
         let mut drawn = Vec::new();
         let fits = drawn.try_reserve_exact(self.rows).is_ok();
         check(
@@ -164,25 +211,45 @@ impl Sampler {
 }
 
 /// The few distributions everything is made of. How many numbers each takes is part of the contract.
-struct Generator(ChaCha8Rng);
+struct Generator {
+    random: ChaCha8Rng,
+    /// What the next [`paired`](Self::paired) coin shows, if its pair has begun.
+    partner: Option<bool>,
+}
 
 impl Generator {
+    fn new(seed: u64) -> Self {
+        Self {
+            random: random::generator(seed, random::Stream::Simulation),
+            partner: None,
+        }
+    }
+
     fn uniform(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.0.random::<f64>()
+        low + (high - low) * self.random.random::<f64>()
     }
 
     fn normal(&mut self) -> f64 {
-        self.0.sample(StandardNormal)
+        self.random.sample(StandardNormal)
     }
 
     /// True with this probability.
     fn chance(&mut self, probability: f64) -> bool {
-        self.0.random::<f64>() < probability
+        self.random.random::<f64>() < probability
+    }
+
+    /// A fair coin, but of tosses 1 and 2, 3 and 4, … one is true and one is false.
+    fn paired(&mut self) -> bool {
+        self.partner.take().unwrap_or_else(|| {
+            let shown = self.chance(0.5);
+            self.partner = Some(!shown);
+            shown
+        })
     }
 
     /// A position in `shares`, which add up to 1.
     fn position(&mut self, shares: &[f64]) -> usize {
-        let mut left = self.0.random::<f64>();
+        let mut left = self.random.random::<f64>();
         let below = |share: &&f64| {
             left -= **share;
             left >= 0.0

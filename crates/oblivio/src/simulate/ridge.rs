@@ -44,7 +44,7 @@ struct Row {
 pub(super) fn table(
     parameters: RidgeParameters,
     direct: fn(f64) -> f64,
-    sampler: Sampler,
+    sampler: &mut Sampler,
 ) -> Result<SimulatedTable> {
     let RidgeParameters {
         mix,

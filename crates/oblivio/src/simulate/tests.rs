@@ -39,6 +39,10 @@ fn names_are_read_back() {
     for (simulation, name) in all().into_iter().zip(Simulation::NAMES) {
         assert_eq!(simulation.name(), name);
     }
+    assert_eq!(
+        Simulation::from_name("ridge"),
+        Simulation::from_name("ridge-1")
+    );
     let Err(Error::InvalidParameter {
         expected, value, ..
     }) = Simulation::from_name("grade")
@@ -109,7 +113,7 @@ fn impossible_numbers_of_rows_are_refused() {
 #[test]
 fn positions_follow_their_shares() {
     let shares = [0.2, 0.0, 0.5, 0.3];
-    let mut generator = Generator(random::generator(3, random::Stream::Simulation));
+    let mut generator = Generator::new(3);
     let drawn: Vec<usize> = (0..10_000).map(|_| generator.position(&shares)).collect();
     for (i, share) in shares.into_iter().enumerate() {
         let hits: Vec<f64> = drawn
@@ -127,6 +131,43 @@ fn written(table: &SimulatedTable, row: usize) -> String {
         Values::Categories { levels, codes } => levels[codes[row] as usize].clone(),
     };
     table.columns().map(value).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn batches_are_the_pieces_of_the_table() {
+    for simulation in all() {
+        let whole = simulation.table(100, 11).unwrap();
+        for size in [1, 3, 64, 100, 1000] {
+            let mut row = 0;
+            for batch in simulation.batches_of(size, 100, 11) {
+                let batch = batch.unwrap();
+                assert!(batch.rows() == size.min(100 - row));
+                for i in 0..batch.rows() {
+                    assert_eq!(written(&batch, i), written(&whole, row + i));
+                }
+                row += batch.rows();
+            }
+            assert_eq!(row, 100);
+        }
+    }
+    let whole = Simulation::Admissions.table(BATCH + 1, 3).unwrap();
+    let last = Simulation::Admissions.batches(BATCH + 1, 3).last();
+    assert_eq!(written(&last.unwrap().unwrap(), 0), written(&whole, BATCH));
+}
+
+#[test]
+fn nothing_follows_an_error() {
+    let wrong = Simulation::Gaussian(GaussianParameters { covariance: 2.0 });
+    for mut batches in [
+        wrong.batches(3 * BATCH, 0),
+        Simulation::Admissions.batches(0, 0),
+    ] {
+        assert!(matches!(
+            batches.next(),
+            Some(Err(Error::InvalidParameter { .. }))
+        ));
+        assert!(batches.next().is_none());
+    }
 }
 
 /// A seed means the same for ever: these rows may never change.

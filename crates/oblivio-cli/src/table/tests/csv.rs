@@ -1,15 +1,35 @@
 //! CSV text into columns.
 
+use anyhow::Result;
 use oblivio::{Column, Values};
 
-use crate::table::csv::{Separation, decode};
+use super::from_bytes;
+use crate::table::ReadOptions;
 
-fn columns(text: &str) -> Vec<Column> {
-    decode(text.into(), Separation::Usual(b',')).unwrap()
+enum Separation {
+    Given(u8),
+    Usual(u8),
 }
 
-fn problem(text: &str, separation: Separation) -> String {
-    decode(text.into(), separation).unwrap_err().to_string()
+fn decode(text: &str, separation: &Separation) -> Result<Vec<Column>> {
+    let mut options = ReadOptions::default();
+    let extension = match separation {
+        Separation::Given(delimiter) => {
+            options.delimiter = Some(*delimiter);
+            None
+        }
+        Separation::Usual(delimiter) => (*delimiter == b'\t').then_some("tsv"),
+    };
+    let table = from_bytes(text.as_bytes(), extension, &options)?;
+    Ok(table.columns().to_vec())
+}
+
+fn columns(text: &str) -> Vec<Column> {
+    decode(text, &Separation::Usual(b',')).unwrap()
+}
+
+fn problem(text: &str, separation: &Separation) -> String {
+    decode(text, separation).unwrap_err().to_string()
 }
 
 #[test]
@@ -73,19 +93,19 @@ fn booleans_are_spelt_one_way() {
 
 #[test]
 fn the_delimiter_is_doubted_when_there_is_one_column() {
-    let found = problem("age;income\n1,5;2\n", Separation::Usual(b','));
+    let found = problem("age;income\n1,5;2\n", &Separation::Usual(b','));
     assert_eq!(
         found,
         "the header is one column, `age;income`; if ';' separates the columns, give --delimiter ';'"
     );
-    assert!(problem("a\tb\n1\t2\n", Separation::Usual(b',')).ends_with("--delimiter '\\t'"));
-    assert!(problem("a|b;c|d\n1\n", Separation::Usual(b',')).ends_with("--delimiter '|'"));
-    assert!(problem("a,b\n1,2\n", Separation::Usual(b'\t')).ends_with("--delimiter ','"));
-    assert!(problem("a\n1\n", Separation::Given(b'"')).starts_with("the delimiter must be"));
-    let found = decode("a;b\n1\n".into(), Separation::Given(b',')).unwrap();
+    assert!(problem("a\tb\n1\t2\n", &Separation::Usual(b',')).ends_with("--delimiter '\\t'"));
+    assert!(problem("a|b;c|d\n1\n", &Separation::Usual(b',')).ends_with("--delimiter '|'"));
+    assert!(problem("a,b\n1,2\n", &Separation::Usual(b'\t')).ends_with("--delimiter ','"));
+    assert!(problem("a\n1\n", &Separation::Given(b'"')).starts_with("the delimiter must be"));
+    let found = decode("a;b\n1\n", &Separation::Given(b',')).unwrap();
     assert_eq!(found[0].name, "a;b");
     assert_eq!(
-        decode("a;b\n1;2\n".into(), Separation::Given(b';'))
+        decode("a;b\n1;2\n", &Separation::Given(b';'))
             .unwrap()
             .len(),
         2

@@ -1,6 +1,5 @@
 //! Parquet types into columns, and what is refused.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use ::parquet::arrow::ArrowWriter;
@@ -13,16 +12,20 @@ use arrow_array::{
 };
 use oblivio::{Column, Values};
 
-use crate::table::parquet::{decode, encode};
+use super::{from_bytes, parquet_bytes};
+use crate::table::ReadOptions;
+
+fn decode(bytes: &[u8]) -> Result<Vec<Column>> {
+    let table = from_bytes(bytes, None, &ReadOptions::default())?;
+    Ok(table.columns().to_vec())
+}
 
 fn read(name: &str, array: impl Array + 'static) -> Result<Column> {
     let array: ArrayRef = Arc::new(array);
     let batch = RecordBatch::try_from_iter_with_nullable([(name, array, true)])?;
-    let mut file = tempfile::tempfile()?;
-    let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), None)?;
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None)?;
     writer.write(&batch)?;
-    writer.close()?;
-    Ok(decode(file)?.remove(0))
+    Ok(decode(&writer.into_inner()?)?.remove(0))
 }
 
 #[test]
@@ -128,10 +131,8 @@ fn what_is_neither_is_refused_by_name() {
 
 #[test]
 fn a_truncated_file_is_said_to_be_truncated() {
-    let bytes = encode(&[Column::numbers("x", vec![1.0, 2.0])]).unwrap();
-    let mut file = tempfile::tempfile().unwrap();
-    file.write_all(&bytes[..bytes.len() - 1]).unwrap();
-    let found = decode(file).unwrap_err().to_string();
+    let bytes = parquet_bytes(&[Column::numbers("x", vec![1.0, 2.0])]);
+    let found = decode(&bytes[..bytes.len() - 1]).unwrap_err().to_string();
     assert!(
         found.starts_with("the file cannot be read as Parquet (") && found.contains("truncated"),
         "{found}"

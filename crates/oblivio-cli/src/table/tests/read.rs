@@ -6,11 +6,11 @@ use std::path::Path;
 use anyhow::Result;
 use oblivio::{Column, Values};
 
-use crate::table::read::from_bytes;
-use crate::table::{ReadOptions, Table, parquet};
+use super::{from_bytes, parquet_bytes};
+use crate::table::{ReadOptions, Table};
 
 fn parse(text: &str, options: &ReadOptions) -> Result<Table> {
-    from_bytes(text.into(), None, options)
+    from_bytes(text.as_bytes(), None, options)
 }
 
 /// What reading a file of these bytes complains of, after the file's name.
@@ -86,8 +86,8 @@ fn files_that_are_no_tables_are_explained() {
 #[test]
 fn parquet_is_known_by_its_content_even_from_a_pipe() {
     let columns = vec![Column::numbers("x", vec![1.0, 2.0])];
-    let bytes = parquet::encode(&columns).unwrap();
-    let piped = from_bytes(bytes.clone(), None, &ReadOptions::default()).unwrap();
+    let bytes = parquet_bytes(&columns);
+    let piped = from_bytes(&bytes, None, &ReadOptions::default()).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("misnamed.csv");
     fs::write(&path, bytes).unwrap();
@@ -122,8 +122,8 @@ fn types_are_overridden_by_name() {
     assert!(problem(&["code"], &["code"]).contains("both categorical and numeric"));
 
     let text_column = vec![Column::texts("x", [Some("1.5"), None, Some(" 2")])];
-    let bytes = parquet::encode(&text_column).unwrap();
-    let table = from_bytes(bytes, None, &options(&[], &["x"])).unwrap();
+    let bytes = parquet_bytes(&text_column);
+    let table = from_bytes(&bytes, None, &options(&[], &["x"])).unwrap();
     let Values::Numbers(numbers) = &table.columns()[0].values else {
         panic!("not numbers");
     };

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use oblivio::{Column, Values};
 
-use crate::table::{ReadOptions, Table, write, write_bytes};
+use super::write;
+use crate::table::{ReadOptions, Table, write_bytes};
 
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();

@@ -190,7 +190,7 @@ impl Applicant {
     }
 }
 
-pub(super) fn table(sampler: Sampler) -> Result<SimulatedTable> {
+pub(super) fn table(sampler: &mut Sampler) -> Result<SimulatedTable> {
     let rows = sampler.draw(Applicant::draw)?;
     Ok(SimulatedTable {
         sensitive: vec![

@@ -17,10 +17,8 @@ const PLACES: [(&str, f64, f64, f64, f64); 5] = [
 type Of<T> = fn(&Applicant) -> T;
 
 fn applicants(seed: u64) -> Vec<Applicant> {
-    Sampler::new(ROWS, seed)
-        .unwrap()
-        .draw(Applicant::draw)
-        .unwrap()
+    let mut generator = Generator::new(seed);
+    (0..ROWS).map(|_| Applicant::draw(&mut generator)).collect()
 }
 
 fn each(applicants: &[Applicant], value: impl Fn(&Applicant) -> f64) -> Vec<f64> {

@@ -1,0 +1,94 @@
+//! `oblivio transform`
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use oblivio::{Column, Uses, Watch};
+use rayon::ThreadPool;
+use serde_json::json;
+
+use crate::args::delimiter;
+use crate::cmd::inspect::read_transformer;
+use crate::cmd::stream::{Needs, Stream};
+use crate::report;
+use crate::table::BATCH;
+
+/// Numbers that a batch may have; several copies of it are in memory at a time.
+const MOST_NUMBERS: usize = 1 << 21;
+
+/// Write the oblivious features of the rows of a table
+///
+/// One column per component, z0, z1 and so on, for a linear learner. A nonlinear one can find the sensitive columns in them
+/// again. The table may be larger than memory.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Model file that holds features
+    model: PathBuf,
+    /// CSV or Parquet files with the same columns, patterns such as 'part-*.csv', or - for standard input
+    #[arg(required = true)]
+    data: Vec<PathBuf>,
+    /// Where to write the features: .parquet, or else CSV; - for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// Columns of the table to write beside the features
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    keep: Vec<String>,
+    /// Character between the fields of a CSV file, \t for a tab
+    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    delimiter: Option<u8>,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
+    let transformer = read_transformer(&args.model)?;
+    let components = transformer.features.map().len();
+    let stream = Stream {
+        stage: "transforming",
+        model: &args.model,
+        data: &args.data,
+        delimiter: args.delimiter,
+        keep: &args.keep,
+        output: &args.output,
+        batch: (MOST_NUMBERS / components).clamp(1, BATCH),
+    };
+    let sensitive = transformer.sensitive_columns();
+    let needs = Needs {
+        required: transformer.encoder.columns().chain(sensitive).collect(),
+        optional: Vec::new(),
+    };
+    let made: Vec<String> = (0..components).map(|i| format!("z{i}")).collect();
+    let mut uses = Uses::default();
+    let rows = stream.run(pool, &needs, &made, |table| {
+        let (features, more) = transformer.transform(table, &Watch::default())?;
+        uses = uses.plus(more);
+        let column = |(i, name): (usize, &String)| {
+            let values = features.iter().skip(i).step_by(components);
+            Column::numbers(name, values.copied().collect())
+        };
+        Ok(made.iter().enumerate().map(column).collect())
+    })?;
+    let Some(rows) = rows else {
+        return Ok(());
+    };
+    for use_ in report::uses(uses) {
+        report::remark(format_args!("note: {use_}"));
+    }
+    let as_json = json!({ "rows": rows, "components": components, "policies-used": uses });
+    // Where the features go to standard output, the report must not mix with them.
+    let to_stdout = args.output.as_os_str() != "-";
+    match (to_stdout, args.json) {
+        (true, true) => report::json(&as_json),
+        (true, false) => report::to_stdout(|out| {
+            let output = args.output.display();
+            writeln!(
+                out,
+                "{components} features of {rows} rows written to {output}"
+            )
+        }),
+        (false, true) => Ok(writeln!(std::io::stderr(), "{as_json:#}")?),
+        (false, false) => Ok(()),
+    }
+}
