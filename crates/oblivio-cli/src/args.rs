@@ -27,6 +27,7 @@ pub(crate) enum Command {
     Predict(cmd::predict::Args),
     Transform(cmd::transform::Args),
     Inspect(cmd::inspect::Args),
+    Refresh(cmd::refresh::Args),
     Simulate(cmd::simulate::Args),
     Completions(cmd::completions::Args),
 }

@@ -10,6 +10,7 @@ mod table;
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::sync::Mutex;
 
 use clap::Parser;
 
@@ -21,6 +22,16 @@ const FAILED: i32 = 1;
 const USAGE: i32 = 2;
 /// What a shell reports for a program that Ctrl-C ended.
 const INTERRUPTED: i32 = 130;
+
+/// What Ctrl-C leaves the user with.
+static PARTING: Mutex<Option<String>> = Mutex::new(None);
+
+/// Sets what is said if Ctrl-C ends the program from now on.
+pub(crate) fn say_if_interrupted(text: String) {
+    if let Ok(mut parting) = PARTING.lock() {
+        *parting = Some(text);
+    }
+}
 
 /// Runs the command line given by `arguments` (the program's name first) and returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
@@ -36,6 +47,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     // A second handler is refused: then whoever installed the first one looks after Ctrl-C.
     let _ = ctrlc::set_handler(|| {
         table::remove_unfinished();
+        if let Ok(Some(text)) = PARTING.lock().as_deref() {
+            let _ = writeln!(std::io::stderr(), "\n{text}");
+        }
         std::process::exit(INTERRUPTED);
     });
     match perform(cli) {
@@ -58,6 +72,7 @@ fn perform(cli: Cli) -> anyhow::Result<()> {
         Command::Predict(args) => cmd::predict::run(&args, &pool),
         Command::Transform(args) => cmd::transform::run(&args, &pool),
         Command::Inspect(args) => cmd::inspect::run(&args),
+        Command::Refresh(args) => cmd::refresh::run(&args, &pool),
         Command::Simulate(args) => cmd::simulate::run(&args),
         Command::Completions(args) => cmd::completions::run(&args),
     }

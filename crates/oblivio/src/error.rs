@@ -189,20 +189,6 @@ pub enum Error {
     Interrupted,
 }
 
-impl Error {
-    /// The same problem in a batch that so many rows come before.
-    #[must_use]
-    pub fn after(mut self, rows: usize) -> Self {
-        match &mut self {
-            Self::NotFinite { row, .. }
-            | Self::MissingValues { row, .. }
-            | Self::MissingSensitive { row, .. } => *row += rows,
-            _ => {}
-        }
-        self
-    }
-}
-
 /// Something accepted that the user should know of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]

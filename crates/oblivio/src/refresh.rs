@@ -85,9 +85,9 @@ impl Predictor {
         }
         let weights = plan.map.weights_of(&self.coefficients, watch)?;
         let sums = moments.clone().whitened(watch)?;
-        let SensitiveSums::Slots {
+        let SensitiveSums::Cells {
             cuts,
-            tally,
+            slots,
             sums: by_slot,
         } = &sums.sensitive
         else {
@@ -100,7 +100,7 @@ impl Predictor {
         let mut cells = vec![CellScores::default(); offsets.partition.len()];
         let (mut mass, mut between) = (0.0, 0.0);
         for (slot, row) in by_slot.chunks(width).enumerate() {
-            if tally.counts[slot] == 0 {
+            if slots.counts[slot] == 0 {
                 continue;
             }
             let mean = dot(&weights, row) / row[width - 1];
@@ -109,10 +109,10 @@ impl Predictor {
             let mut uses = Uses::default();
             let place = offsets
                 .partition
-                .place(cuts, &tally.keys[slot], &mut uses, 0)?;
+                .place(cuts, &slots.keys[slot], &mut uses, 0)?;
             if let Place::Cell(cell) = place {
                 cells[cell] = CellScores {
-                    rows: tally.counts[slot],
+                    rows: slots.counts[slot],
                     mass: row[width - 1],
                     mean: base + mean,
                     squares: 0.0,

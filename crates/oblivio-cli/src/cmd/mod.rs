@@ -4,6 +4,7 @@ pub(crate) mod completions;
 pub(crate) mod fit;
 pub(crate) mod inspect;
 pub(crate) mod predict;
+pub(crate) mod refresh;
 pub(crate) mod simulate;
 pub(crate) mod stream;
 pub(crate) mod transform;

@@ -72,7 +72,7 @@ impl Stream<'_> {
             }
             match pool.install(|| work(batch.columns())) {
                 Ok(made) => written.extend(made),
-                Err(error) => return Err(in_table(error, &source, rows)?.into()),
+                Err(error) => return Err(in_table(error, &source, rows)),
             }
             sink.write(&written)?;
             rows += batch.rows();
@@ -105,35 +105,38 @@ impl Stream<'_> {
 }
 
 /// The files, with a bar while they are read for the first time.
-fn opened(data: &[PathBuf], options: &ReadOptions) -> Result<Source> {
+pub(crate) fn opened(data: &[PathBuf], options: &ReadOptions) -> Result<Source> {
     let sizes = data.iter().filter_map(|path| fs::metadata(path).ok());
     let bar = RowBar::of_bytes("reading", sizes.map(|file| file.len()).sum());
     Source::open_watched(data, options, &|bytes| bar.advance(bytes as usize))
 }
 
 /// An error of the rows from `start` on, in terms of the whole table.
-fn in_table(error: Error, source: &Source, start: usize) -> Result<Error> {
+pub(crate) fn in_table(error: Error, source: &Source, start: usize) -> anyhow::Error {
     let count = |column: &str| -> Result<usize> {
         let rest = source.batches(&[column.to_owned()], start)?;
         let missing = rest.map(|batch| Ok(batch?.column(column)?.missing().len()));
         missing.sum()
     };
-    Ok(match error {
-        Error::MissingValues { column, row, .. } => Error::MissingValues {
-            count: count(&column)?,
-            row: start + row,
-            column,
-        },
-        Error::MissingSensitive { column, row, .. } => Error::MissingSensitive {
-            count: count(&column)?,
-            row: start + row,
-            column,
-        },
-        Error::NotFinite { name, row, value } => Error::NotFinite {
-            name,
-            row: start + row,
-            value,
-        },
-        other => other,
-    })
+    let in_table = |error| -> Result<Error> {
+        Ok(match error {
+            Error::MissingValues { column, row, .. } => Error::MissingValues {
+                count: count(&column)?,
+                row: start + row,
+                column,
+            },
+            Error::MissingSensitive { column, row, .. } => Error::MissingSensitive {
+                count: count(&column)?,
+                row: start + row,
+                column,
+            },
+            Error::NotFinite { name, row, value } => Error::NotFinite {
+                name,
+                row: start + row,
+                value,
+            },
+            other => other,
+        })
+    };
+    in_table(error).map_or_else(|problem| problem, anyhow::Error::from)
 }

@@ -20,16 +20,18 @@ mod write;
 mod tests;
 
 use std::collections::HashMap;
+#[cfg(test)]
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use oblivio::{Column, nearest};
 
 pub use expand::expand;
+pub use part::FileRecord;
 pub use read::ReadOptions;
 pub use sink::Sink;
 pub use source::{BATCH, Source};
-pub use write::{keep_apart, remove_unfinished, write_bytes};
+pub use write::{check_place, keep_apart, remove_unfinished, write_bytes};
 
 /// Named columns of equal length.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +48,7 @@ impl Table {
     }
 
     /// All rows of a [`Source`] at once.
+    #[cfg(test)]
     pub fn read(path: &Path, options: &ReadOptions) -> Result<Self> {
         Source::open(&[path.to_owned()], options)?.table()
     }

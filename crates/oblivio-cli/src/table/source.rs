@@ -28,14 +28,16 @@ pub struct Source {
 }
 
 impl Source {
-    /// Opens files, or patterns with `*`, `?` and `[…]` that stand for several; `-` is standard input.
-    ///
-    /// All must have the same columns, in any order. CSV files are read once from end to end.
+    /// [`open_watched`](Self::open_watched) with nobody watching.
+    #[cfg(test)]
     pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Self> {
         Self::open_watched(paths, options, &|_| ())
     }
 
-    /// [`open`](Self::open) for someone who wants to hear how many bytes more are done with.
+    /// Opens files, or patterns with `*`, `?` and `[…]` that stand for several; `-` is standard input.
+    ///
+    /// All must have the same columns, in any order. CSV files are read once from end to end; `seen` hears how many bytes
+    /// more are done with.
     pub fn open_watched(
         paths: &[PathBuf],
         options: &ReadOptions,
@@ -136,7 +138,6 @@ impl Source {
     }
 
     /// The files, as they were when they were opened.
-    #[allow(dead_code, reason = "for fits larger than memory")]
     pub fn files(&self) -> Vec<FileRecord> {
         self.files.iter().map(|file| file.record.clone()).collect()
     }
@@ -187,10 +188,16 @@ impl Source {
     }
 
     /// All rows at once.
+    #[cfg(test)]
     pub fn table(&self) -> Result<Table> {
         let names: Vec<String> = self.names().map(str::to_owned).collect();
+        self.table_of(&names)
+    }
+
+    /// All rows of these columns at once.
+    pub fn table_of(&self, names: &[String]) -> Result<Table> {
         let mut whole: Vec<Joined> = Vec::new();
-        for table in self.batches(&names, 0)? {
+        for table in self.batches(names, 0)? {
             let columns = table?.columns;
             if whole.is_empty() {
                 whole = columns.into_iter().map(Joined::new).collect();

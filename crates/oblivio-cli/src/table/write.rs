@@ -17,6 +17,16 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     output.finish()
 }
 
+/// Refuses a place that cannot be written, before the work is done that is to go there.
+pub fn check_place(path: &Path) -> Result<()> {
+    let writable =
+        fs::metadata(path).map_or(true, |metadata| metadata.is_file() || metadata.is_dir());
+    if writable {
+        drop(Output::create(path)?);
+    }
+    Ok(())
+}
+
 /// A file that is being written, a pipe, or standard output.
 pub(super) struct Output {
     path: PathBuf,

@@ -14,7 +14,7 @@ use crate::gather::Gather;
 use crate::kernel::Kernel;
 use crate::landmarks::FeatureMap;
 use crate::moments::{Moments, Pending, Plan, SensitivePlan, SensitiveSums, Sums};
-use crate::partition::{Cuts, Tally};
+use crate::partition::{Cuts, Slots};
 use crate::points::Points;
 use crate::reference::Members;
 
@@ -102,8 +102,8 @@ impl SumsHeader {
         Self {
             rows: moments.sums.rows,
             slots: match &moments.sums.sensitive {
-                SensitiveSums::Slots { cuts, tally, .. } => {
-                    Some((cuts.clone(), tally.keys.clone(), tally.counts.clone()))
+                SensitiveSums::Cells { cuts, slots, .. } => {
+                    Some((cuts.clone(), slots.keys.clone(), slots.counts.clone()))
                 }
                 SensitiveSums::Dense { .. } => None,
             },
@@ -121,17 +121,17 @@ impl SumsHeader {
         shape(origin.len() == width - 1)?;
         shape(second.len() == if plan.second { width * width } else { 0 })?;
         let sensitive = match (self.slots, &empty.sums.sensitive) {
-            (Some((cuts, keys, counts)), SensitiveSums::Slots { cuts: made, .. }) => {
+            (Some((cuts, keys, counts)), SensitiveSums::Cells { cuts: made, .. }) => {
                 shape(sums.len().is_multiple_of(width) && sums.len() / width <= keys.len())?;
                 require(
                     made.clone().join(&cuts).is_some() && cuts.is_sound(&keys),
                     "its cells",
                 )?;
                 let rows = counts.iter().try_fold(0usize, |sum, c| sum.checked_add(*c));
-                let tally = Tally::of(cuts.names().count(), keys, counts);
-                match tally {
-                    Some(tally) if rows == Some(self.rows) => {
-                        SensitiveSums::Slots { cuts, tally, sums }
+                let slots = Slots::of(cuts.names().count(), keys, counts);
+                match slots {
+                    Some(slots) if rows == Some(self.rows) => {
+                        SensitiveSums::Cells { cuts, slots, sums }
                     }
                     _ => return Err(invalid("its cells make no sense")),
                 }
@@ -156,8 +156,8 @@ impl SumsHeader {
         };
         let rows = pending.targets.len();
         let fits = match &sensitive {
-            SensitiveSums::Slots { tally, .. } => {
-                let known = |slot: &usize| *slot < tally.keys.len();
+            SensitiveSums::Cells { slots, .. } => {
+                let known = |slot: &usize| *slot < slots.keys.len();
                 pending.slots.len() == rows && pending.slots.iter().all(known)
             }
             SensitiveSums::Dense { count, .. } => pending.psi.len() == count * rows,
@@ -196,7 +196,7 @@ fn sums_tensors<'m>(moments: &'m Moments, prefix: &str) -> Vec<Tensor<'m>> {
     let vector =
         |name: &str, values: &'m [f64]| tensor(format!("{prefix}{name}"), &[values.len()], values);
     let (gram, sums): (&[f64], &[f64]) = match &moments.sums.sensitive {
-        SensitiveSums::Slots { sums, .. } => (&[], sums),
+        SensitiveSums::Cells { sums, .. } => (&[], sums),
         SensitiveSums::Dense { gram, sums, .. } => (gram, sums),
     };
     let pending = &moments.pending;

@@ -40,7 +40,7 @@ impl Design {
         let mut second = Mat::from_fn(width, width, |i, j| lower[(i.max(j), i.min(j))]);
         if let Some((shift, strength)) = shift {
             let (count, gram, cross) = match &sums.sensitive {
-                SensitiveSums::Slots { sums, .. } => (sums.len() / width, None, sums),
+                SensitiveSums::Cells { sums, .. } => (sums.len() / width, None, sums),
                 SensitiveSums::Dense { count, gram, sums } => (*count, Some(gram), sums),
             };
             let delta = MatRef::from_column_major_slice(&shift.by_feature, features, count);

@@ -21,7 +21,7 @@ use crate::error::{Error, Result, Warning};
 use crate::fit::check_weights;
 use crate::kernel::KernelMatrix;
 use crate::oblivious::check_strength;
-use crate::partition::{Partition, Place, Tally, Uses};
+use crate::partition::{Partition, Place, Slots, Uses};
 use crate::points::Points;
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
@@ -137,9 +137,9 @@ impl Moments {
         }
         origin.push(0.0);
         let sensitive = match &plan.sensitive {
-            SensitivePlan::Cells(cuts) => SensitiveSums::Slots {
+            SensitivePlan::Cells(cuts) => SensitiveSums::Cells {
                 cuts: cuts.clone(),
-                tally: Tally::new(cuts.names().count()),
+                slots: Slots::new(cuts.names().count()),
                 sums: Vec::new(),
             },
             SensitivePlan::Features { count, .. } => SensitiveSums::Dense {
@@ -182,13 +182,13 @@ impl Moments {
             });
         }
         let slots: Vec<usize> = match (&mut self.sums.sensitive, sensitive) {
-            (SensitiveSums::Slots { cuts, tally, .. }, SensitiveRows::Columns(sensitive)) => {
+            (SensitiveSums::Cells { cuts, slots, .. }, SensitiveRows::Columns(sensitive)) => {
                 // Cuts grow; rows that are refused must leave no trace in them.
                 let mut grown = cuts.clone();
                 let keys = grown.keys(sensitive)?;
                 *cuts = grown;
                 (0..points.len())
-                    .map(|row| tally.slot(&keys, row))
+                    .map(|row| slots.slot(&keys, row))
                     .collect()
             }
             (SensitiveSums::Dense { count, .. }, SensitiveRows::Features(values)) => {
@@ -373,7 +373,7 @@ impl Plan {
 impl Sums {
     /// The mean features of the cells of these rows.
     pub(crate) fn cells(&self) -> Result<CellFeatures> {
-        let SensitiveSums::Slots { cuts, tally, sums } = &self.sensitive else {
+        let SensitiveSums::Cells { cuts, slots, sums } = &self.sensitive else {
             return Err(Error::UnlikeMoments {
                 problem: "their sensitive features are not cells",
             });
@@ -381,7 +381,7 @@ impl Sums {
         let (width, features) = (self.width, self.width - 2);
         let mass: Vec<f64> = sums.chunks(width).map(|sum| sum[width - 1]).collect();
         let (partition, places, warnings) =
-            cuts.clone().partition(&tally.keys, &mass, &tally.counts);
+            cuts.clone().partition(&slots.keys, &mass, &slots.counts);
         let mut means = vec![0.0; partition.len() * features];
         let mut overall = vec![0.0; features];
         let total: f64 = partition.mass().iter().sum();
@@ -408,7 +408,7 @@ impl Sums {
     fn own_shift(&self, ridge: f64) -> Result<Shift> {
         let (width, features) = (self.width, self.width - 2);
         match &self.sensitive {
-            SensitiveSums::Slots { .. } => Ok(self.cells()?.shifts(self)?.0),
+            SensitiveSums::Cells { .. } => Ok(self.cells()?.shifts(self)?.0),
             SensitiveSums::Dense { count, gram, sums } => {
                 let total = self.total();
                 let weight = total[width - 1];
@@ -438,14 +438,14 @@ impl Sums {
 impl CellFeatures {
     /// What these means take off the features of rows at t = 1, and how often the rows needed a policy.
     pub(crate) fn shifts(&self, rows: &Sums) -> Result<(Shift, Uses)> {
-        let SensitiveSums::Slots { cuts, tally, .. } = &rows.sensitive else {
+        let SensitiveSums::Cells { cuts, slots, .. } = &rows.sensitive else {
             return Err(Error::UnlikeMoments {
                 problem: "their sensitive features are not cells",
             });
         };
-        let mut uses = cuts.uses(&tally.keys, &tally.counts);
+        let mut uses = cuts.uses(&slots.keys, &slots.counts);
         let mut by_feature = Vec::new();
-        for (key, count) in tally.keys.iter().zip(&tally.counts) {
+        for (key, count) in slots.keys.iter().zip(&slots.counts) {
             if *count == 0 {
                 by_feature.extend(vec![0.0; self.overall.len()]);
                 continue;

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::kernel::Lower;
-use crate::partition::{Cuts, Tally};
+use crate::partition::{Cuts, Slots};
 
 /// Columns of the second moments handled at a time; fixed, so that the sums do not depend on the threads.
 const PANEL: usize = 128;
@@ -32,9 +32,9 @@ pub(crate) struct Sums {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SensitiveSums {
     /// ψ is one-hot: a slot for every key that rows have. $\sum w\psi\psi^\top$ is diagonal and holds the slots' mass.
-    Slots {
+    Cells {
         cuts: Cuts,
-        tally: Tally,
+        slots: Slots,
         /// $\sum w\psi u^\top$, slot after slot.
         sums: Vec<f64>,
     },
@@ -99,12 +99,12 @@ impl Sums {
                 });
         }
         match (&mut self.sensitive, &block.sensitive) {
-            (SensitiveSums::Slots { tally, sums, .. }, Psi::Slots(slots)) => {
-                sums.resize(tally.keys.len() * width, 0.0);
-                let mut members = vec![Vec::new(); tally.keys.len()];
-                for (row, &slot) in slots.iter().enumerate() {
+            (SensitiveSums::Cells { slots, sums, .. }, Psi::Slots(of_rows)) => {
+                sums.resize(slots.keys.len() * width, 0.0);
+                let mut members = vec![Vec::new(); slots.keys.len()];
+                for (row, &slot) in of_rows.iter().enumerate() {
                     members[slot].push(row);
-                    tally.counts[slot] += 1;
+                    slots.counts[slot] += 1;
                 }
                 sums.par_chunks_mut(width)
                     .zip(&members)
@@ -150,10 +150,10 @@ impl Sums {
         };
         match (&mut self.sensitive, &other.sensitive) {
             (
-                SensitiveSums::Slots { cuts, tally, sums },
-                SensitiveSums::Slots {
+                SensitiveSums::Cells { cuts, slots, sums },
+                SensitiveSums::Cells {
                     cuts: other_cuts,
-                    tally: other_tally,
+                    slots: other_slots,
                     sums: other_sums,
                 },
             ) => {
@@ -161,22 +161,22 @@ impl Sums {
                 let renamings = joined
                     .join(other_cuts)
                     .ok_or_else(|| unlike("their sensitive columns are cut differently"))?;
-                for (slot, key) in other_tally.keys.iter().enumerate() {
+                for (slot, key) in other_slots.keys.iter().enumerate() {
                     let renamed: Vec<u32> = key
                         .iter()
                         .zip(&renamings)
                         .map(|(place, renaming)| renaming.of(*place))
                         .collect();
-                    let mine = tally.slot_of(&renamed);
-                    let count = other_tally.counts[slot];
-                    tally.counts[mine] = if sign > 0.0 {
-                        tally.counts[mine] + count
+                    let mine = slots.slot_of(&renamed);
+                    let count = other_slots.counts[slot];
+                    slots.counts[mine] = if sign > 0.0 {
+                        slots.counts[mine] + count
                     } else {
-                        tally.counts[mine]
+                        slots.counts[mine]
                             .checked_sub(count)
                             .ok_or_else(|| unlike("these rows were never added"))?
                     };
-                    sums.resize(tally.keys.len() * self.width, 0.0);
+                    sums.resize(slots.keys.len() * self.width, 0.0);
                     let from = &other_sums[slot * self.width..(slot + 1) * self.width];
                     add(
                         &mut sums[mine * self.width..(mine + 1) * self.width],
@@ -264,9 +264,9 @@ impl Sums {
             values(apply(half.transpose()).as_ref())
         });
         let sensitive = match &self.sensitive {
-            SensitiveSums::Slots { cuts, tally, sums } => SensitiveSums::Slots {
+            SensitiveSums::Cells { cuts, slots, sums } => SensitiveSums::Cells {
                 cuts: cuts.clone(),
-                tally: tally.clone(),
+                slots: slots.clone(),
                 sums: values(apply(columns(sums, width)).as_ref()),
             },
             SensitiveSums::Dense { count, gram, sums } => SensitiveSums::Dense {
@@ -301,7 +301,7 @@ impl Sums {
                 .map(|j| second[j * self.width + last])
                 .collect(),
             // One-hot features add up to one.
-            (None, SensitiveSums::Slots { sums, .. } | SensitiveSums::Dense { sums, .. }) => {
+            (None, SensitiveSums::Cells { sums, .. } | SensitiveSums::Dense { sums, .. }) => {
                 let mut total = vec![0.0; self.width];
                 sums.chunks(self.width)
                     .for_each(|sum| add(&mut total, sum, 1.0));
@@ -315,7 +315,7 @@ impl SensitiveSums {
     /// These sums with every row of $\sum w\psi u^\top$ changed.
     fn each_sum(&self, width: usize, change: impl Fn(&mut [f64])) -> Self {
         let mut changed = self.clone();
-        let (Self::Slots { sums, .. } | Self::Dense { sums, .. }) = &mut changed;
+        let (Self::Cells { sums, .. } | Self::Dense { sums, .. }) = &mut changed;
         sums.chunks_mut(width).for_each(change);
         changed
     }

@@ -74,7 +74,7 @@ pub struct Uses {
 
 /// The keys that rows have, numbered as they come: a *slot* each.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Tally {
+pub(crate) struct Slots {
     width: usize,
     slots: HashMap<Vec<u32>, usize>,
     pub(crate) keys: Vec<Vec<u32>>,
@@ -82,7 +82,7 @@ pub(crate) struct Tally {
     pub(crate) counts: Vec<usize>,
 }
 
-impl Tally {
+impl Slots {
     pub(crate) fn new(width: usize) -> Self {
         Self {
             width,
@@ -92,13 +92,13 @@ impl Tally {
 
     /// These keys in this order; `None` if one comes twice.
     pub(crate) fn of(width: usize, keys: Vec<Vec<u32>>, counts: Vec<usize>) -> Option<Self> {
-        let mut tally = Self::new(width);
+        let mut slots = Self::new(width);
         for (slot, key) in keys.iter().enumerate() {
-            if tally.slot_of(key) != slot {
+            if slots.slot_of(key) != slot {
                 return None;
             }
         }
-        (counts.len() == keys.len()).then_some(Self { counts, ..tally })
+        (counts.len() == keys.len()).then_some(Self { counts, ..slots })
     }
 
     /// The slot of the row whose key lies at this place among `keys`.
@@ -161,13 +161,13 @@ impl Partition {
         let rows = effective_rows(weights.len(), weights.iter().sum());
         let (mut cuts, mut warnings) = Cuts::fit(rule, reference, weights, rows)?;
         let keys = cuts.keys(reference)?;
-        let mut tally = Tally::new(reference.columns().len());
+        let mut slots = Slots::new(reference.columns().len());
         for (row, weight) in weights.iter().enumerate() {
-            let slot = tally.slot(&keys, row);
-            tally.mass[slot] += weight;
-            tally.counts[slot] += 1;
+            let slot = slots.slot(&keys, row);
+            slots.mass[slot] += weight;
+            slots.counts[slot] += 1;
         }
-        let (partition, _, remarks) = cuts.partition(&tally.keys, &tally.mass, &tally.counts);
+        let (partition, _, remarks) = cuts.partition(&slots.keys, &slots.mass, &slots.counts);
         warnings.extend(remarks);
         Ok((partition, warnings))
     }

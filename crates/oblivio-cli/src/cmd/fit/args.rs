@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use anyhow::Result;
 use oblivio::learn::{Intercept, Solver};
 use oblivio::{
-    Binning, CellCount, EmptyCell, Gamma, Kernel, Missing, Mode, OutOfRange, PartitionRule,
-    Policies, Reference, Settings, UnseenCategory,
+    Binning, CellCount, Components, EmptyCell, FeatureSettings, Gamma, Kernel, Missing, Mode,
+    OutOfRange, PartitionRule, Policies, Reference, Selection, Settings, UnseenCategory,
 };
 
 use crate::args::{bounds, delimiter, named};
 use crate::table::ReadOptions;
+
+/// Features of a fit without a target, unless a number is given.
+const COMPONENTS: usize = 256;
 
 /// Fit a model to a table
 ///
@@ -18,20 +21,24 @@ use crate::table::ReadOptions;
 ///
 /// Prediction then needs the sensitive columns as well: they are read in order to take their own influence out.
 /// Equal mean scores per cell are not independence: look at the scores on new rows before relying on them.
+///
+/// Without --components the fit is exact, and its time and memory grow with the cube and the square of the rows. With it,
+/// any number of rows will do.
 #[derive(clap::Args)]
 #[allow(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct Args {
-    /// CSV or Parquet table, or - for standard input
-    pub(super) data: PathBuf,
+    /// CSV or Parquet files with the same columns, patterns such as 'part-*.csv', or - for standard input
+    #[arg(required = true)]
+    pub(super) data: Vec<PathBuf>,
     /// Columns the predictions should not depend on
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(super) sensitive: Vec<String>,
-    /// Column to predict
+    /// Column to predict; without one, features are fitted for `oblivio transform`
     #[arg(long, value_name = "COLUMN")]
-    pub(super) target: String,
+    pub(super) target: Option<String>,
     /// Where to write the model
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: PathBuf,
@@ -82,7 +89,13 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Columns")]
     pub(super) drop_missing: bool,
     /// Fit on this many rows, drawn by seed
-    #[arg(long, value_name = "ROWS", help_heading = "Columns")]
+    #[arg(
+        long,
+        value_name = "ROWS",
+        help_heading = "Columns",
+        conflicts_with = "components",
+        requires = "target"
+    )]
     pub(super) sample: Option<usize>,
     /// Keep number columns as they are instead of scaling them to mean 0 and standard deviation 1
     #[arg(long, help_heading = "Columns")]
@@ -137,6 +150,33 @@ pub(crate) struct Args {
     /// How the linear system is solved
     #[arg(long, default_value = "auto", value_parser = named::<Solver>(), help_heading = "Model")]
     pub(super) solver: Solver,
+
+    /// Learn on this many landmarks: rows are read in batches, and memory does not grow with them
+    #[arg(long, value_name = "N", help_heading = "Landmarks")]
+    pub(super) components: Option<usize>,
+    /// How landmarks are chosen: randomly pivoted Cholesky, k-means++ seeding, or uniformly
+    #[arg(long, default_value = "cholesky", value_parser = named::<Selection>(), help_heading = "Landmarks")]
+    pub(super) landmarks: Selection,
+    /// Stop adding landmarks once they leave out no more than this share of the kernel's trace
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "SHARE",
+        default_value_t = 0.0,
+        help_heading = "Landmarks"
+    )]
+    pub(super) tolerance: f64,
+    /// Save the state here now and then; the same command goes on from it after an interruption
+    #[arg(long, value_name = "FILE", help_heading = "Landmarks")]
+    pub(super) checkpoint: Option<PathBuf>,
+    /// How often, in seconds
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 30,
+        help_heading = "Landmarks"
+    )]
+    pub(super) checkpoint_every: u64,
 
     /// Cells of each continuous sensitive column: a number, auto or paper
     #[arg(
@@ -222,9 +262,30 @@ impl Args {
                 Intercept::None
             },
             solver: self.solver,
-            components: None,
+            components: self.components.map(|count| self.components(count)),
             seed: self.seed,
         })
+    }
+
+    /// The settings of features, for a fit without a target.
+    pub(super) fn features(&self, settings: &Settings) -> FeatureSettings {
+        let components = settings.components;
+        FeatureSettings {
+            kernel: settings.kernel.clone(),
+            components: components.unwrap_or_else(|| self.components(COMPONENTS)),
+            strength: settings.strength,
+            partition: settings.partition.clone(),
+            reference: settings.reference.clone(),
+            seed: settings.seed,
+        }
+    }
+
+    fn components(&self, count: usize) -> Components {
+        Components {
+            count,
+            selection: self.landmarks,
+            tolerance: self.tolerance,
+        }
     }
 
     fn kernel(&self) -> Result<Kernel<Gamma>> {

@@ -2,53 +2,143 @@
 
 mod args;
 mod columns;
+mod exact;
+mod stream;
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
-use oblivio::{Model, Named, Scaling, Summary, Warning};
+use anyhow::{Result, ensure};
+use oblivio::{Model, Named, Scaling, Summary, Transformer, Warning};
 use rayon::ThreadPool;
 use serde_json::json;
 
 pub(crate) use self::args::Args;
 use self::columns::Columns;
-use crate::progress::watched;
+use self::stream::Pass;
+use crate::cmd::stream::opened;
 use crate::report::{self, CellLine, number};
-use crate::table::{self, Table};
+use crate::table;
 
 pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     let settings = args.settings()?;
-    table::keep_apart(&args.output, &[&args.data])?;
-    let table = Table::read(&args.data, &args.read_options())?;
-    let columns = Columns::select(&table, args)?;
-    columns.check_memory()?;
+    let data = table::expand(&args.data)?;
+    let inputs: Vec<&Path> = data.iter().map(PathBuf::as_path).collect();
+    table::keep_apart(&args.output, &inputs)?;
+    table::check_place(&args.output)?;
+    let source = opened(&data, &args.read_options())?;
+    let columns = Columns::choose(&source, args)?;
     let scaling = if args.no_standardize {
         Scaling::Raw
     } else {
         Scaling::Standard
     };
-    let (model, summary) = watched(pool, |watch| {
-        Model::fit(columns.roles(), scaling, &settings, watch)
-    })?;
-    table::write_bytes(&args.output, &model.to_bytes()?)?;
-    for warning in &summary.warnings {
-        report::remark(format_args!("warning: {warning}"));
+    let pass = |components| Pass {
+        args,
+        scaling,
+        components,
+        source: &source,
+        columns: &columns,
+        pool,
+    };
+    if args.target.is_none() {
+        let features = args.features(&settings);
+        let (transformer, warnings, rows) = pass(features.components).features(&features)?;
+        table::write_bytes(&args.output, &transformer.to_bytes()?)?;
+        return say_features(args, &transformer, &warnings, rows);
     }
+    let (model, summary) = match settings.components {
+        Some(components) => pass(components).fit(&settings)?,
+        None => {
+            ensure!(
+                args.checkpoint.is_none(),
+                "--checkpoint is for fits that read rows in batches; give --components too, or leave it out"
+            );
+            exact::fit(args, &settings, scaling, &source, &columns, pool)?
+        }
+    };
+    table::write_bytes(&args.output, &model.to_bytes()?)?;
+    say_warnings(&summary.warnings);
     for use_ in report::uses(summary.uses) {
         report::remark(format_args!("note: {use_}"));
     }
-    // Where the model goes to standard output, the report must not mix with it.
-    let to_stdout = args.output.as_os_str() != "-";
-    match (to_stdout, args.json) {
-        (true, true) => report::json(&as_json(&model, &summary)),
-        (true, false) => report::to_stdout(|out| print(&model, &summary, args, out)),
-        (false, true) => Ok(writeln!(
-            std::io::stderr(),
-            "{:#}",
-            as_json(&model, &summary)
-        )?),
-        (false, false) => Ok(print(&model, &summary, args, &mut std::io::stderr())?),
+    say(args, &as_json(&model, &summary), |out| {
+        print(&model, &summary, args, out)
+    })
+}
+
+/// Prints to standard output, or beside it where the model goes there.
+fn say(
+    args: &Args,
+    json: &serde_json::Value,
+    print: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<()> {
+    match (args.output.as_os_str() != "-", args.json) {
+        (true, true) => report::json(json),
+        (true, false) => report::to_stdout(print),
+        (false, true) => Ok(writeln!(std::io::stderr(), "{json:#}")?),
+        (false, false) => Ok(print(&mut std::io::stderr())?),
     }
+}
+
+fn say_warnings(warnings: &[Warning]) {
+    for warning in warnings {
+        report::remark(format_args!("warning: {warning}"));
+    }
+}
+
+fn say_features(
+    args: &Args,
+    transformer: &Transformer,
+    warnings: &[Warning],
+    rows: usize,
+) -> Result<()> {
+    say_warnings(warnings);
+    let components = transformer.features.map().len();
+    let cells = transformer
+        .features
+        .partition()
+        .map(oblivio::Partition::len);
+    let json = json!({
+        "features": transformer.encoder.columns().collect::<Vec<_>>(),
+        "sensitive": transformer.sensitive_columns(),
+        "kernel": transformer.kernel().to_string(),
+        "components": components,
+        "strength": transformer.strength(),
+        "rows": rows,
+        "cells": cells,
+        "warnings": warnings.iter().map(Warning::to_string).collect::<Vec<_>>(),
+    });
+    say(args, &json, |out| {
+        writeln!(
+            out,
+            "{components} {} features, written to {}",
+            if cells.is_some() {
+                "oblivious"
+            } else {
+                "plain"
+            },
+            args.output.display()
+        )?;
+        let cells = cells.map_or("none".to_owned(), |cells| cells.to_string());
+        report::pairs(
+            out,
+            &[
+                ("rows", rows.to_string()),
+                ("kernel", transformer.kernel().to_string()),
+                ("strength", transformer.strength().to_string()),
+                ("cells", cells),
+            ],
+        )
+    })
+}
+
+/// Memory that is free, where the system tells.
+fn free_memory() -> Option<f64> {
+    let mut system = sysinfo::System::new().ok()?;
+    system.refresh_memory();
+    let free = system.available_memory() as f64;
+    (free > 0.0).then_some(free)
 }
 
 fn as_json(model: &Model, summary: &Summary) -> serde_json::Value {
@@ -69,6 +159,7 @@ fn as_json(model: &Model, summary: &Summary) -> serde_json::Value {
         "target-spread": summary.spread,
         "solver": summary.convergence.solver.name(),
         "iterations": summary.convergence.iterations,
+        "points": model.predictor.points().len(),
         "cells": cells,
         "policies-used": summary.uses,
         "warnings": summary.warnings.iter().map(Warning::to_string).collect::<Vec<_>>(),
@@ -99,6 +190,12 @@ fn print(
         model.encoder.width(),
         args.output.display()
     )?;
+    let points = model.predictor.points().len();
+    let expansion = if args.components.is_some() {
+        format!("{points} landmarks")
+    } else {
+        format!("{points} points, exact")
+    };
     let mut solver = summary.convergence.solver.name().to_owned();
     if summary.convergence.iterations > 0 {
         solver = format!("{solver}, {} steps", summary.convergence.iterations);
@@ -114,6 +211,7 @@ fn print(
                 ),
             ),
             ("kernel", model.predictor.kernel().to_string()),
+            ("expansion", expansion),
             ("penalty", model.card.penalty.to_string()),
             ("strength", model.predictor.strength().to_string()),
             (

@@ -1,0 +1,69 @@
+//! The exact path: all rows in memory, and a matrix of their pairs.
+
+use anyhow::{Result, ensure};
+use oblivio::{Model, Scaling, Settings, Summary};
+use rayon::ThreadPool;
+
+use super::Args;
+use super::columns::Columns;
+use crate::progress::watched;
+use crate::report;
+use crate::table::Source;
+
+pub(super) fn fit(
+    args: &Args,
+    settings: &Settings,
+    scaling: Scaling,
+    source: &Source,
+    columns: &Columns,
+    pool: &ThreadPool,
+) -> Result<(Model, Summary)> {
+    let mut rows = columns.rows(&source.table_of(&columns.names())?)?;
+    columns.check_positive(rows.has_positive, source)?;
+    say_dropped(rows.dropped, source.rows())?;
+    if let Some(size) = args.sample {
+        let all: Vec<usize> = (0..rows.len()).collect();
+        rows = rows.select(&oblivio::sample(&all, size, args.seed));
+    }
+    check_memory(rows.len())?;
+    let Some(target) = &rows.target else {
+        // Without a target the fit is of features, on landmarks.
+        anyhow::bail!("there is no target to predict; give --target");
+    };
+    watched(pool, |watch| {
+        Model::fit(rows.roles(target), scaling, settings, watch)
+    })
+}
+
+/// Rows that were left out, and that some are left.
+pub(super) fn say_dropped(dropped: usize, rows: usize) -> Result<()> {
+    ensure!(
+        dropped < rows,
+        "no row is left after leaving out those with missing values"
+    );
+    if dropped > 0 {
+        report::remark(format_args!(
+            "note: {dropped} of {rows} rows have missing values and are left out"
+        ));
+    }
+    Ok(())
+}
+
+/// Compares what the fit needs with what is free, before anything is allocated.
+fn check_memory(rows: usize) -> Result<()> {
+    let rows = rows as f64;
+    // The matrix in double precision and its factor in single.
+    let needed = 12.0 * rows * rows;
+    let Some(free) = super::free_memory() else {
+        return Ok(());
+    };
+    let affordable = (0.8 * free / 12.0).sqrt() / 100.0;
+    ensure!(
+        needed < 0.9 * free,
+        "an exact fit on {rows} rows needs {:.1} GB of memory and {:.1} GB are free; fit on landmarks with --components 1000, or on fewer rows with --sample {:.0}00",
+        needed / 1e9,
+        free / 1e9,
+        affordable.floor(),
+    );
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! `oblivio refresh`
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use comfy_table::{CellAlignment, Table as Grid, presets};
+use oblivio::{Column, Drift, Sensitive, Watch};
+use rayon::ThreadPool;
+use serde_json::json;
+
+use crate::args::delimiter;
+use crate::cmd::inspect::read_model;
+use crate::cmd::stream::{in_table, opened};
+use crate::progress::RowBar;
+use crate::report::{self, number};
+use crate::table::{self, ReadOptions};
+
+/// Renew a model's offsets by new rows
+///
+/// The rows need no target. Says how far the mean score of every cell has drifted since the fit, in standard errors.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Model file
+    model: PathBuf,
+    /// CSV or Parquet files with the same columns, patterns such as 'part-*.csv', or - for standard input
+    #[arg(required = true)]
+    data: Vec<PathBuf>,
+    /// Where to write the renewed model
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Cells with fewer new rows than this stay as they were
+    #[arg(long, value_name = "ROWS", default_value_t = 30)]
+    min_rows: usize,
+    /// Character between the fields of a CSV file, \t for a tab
+    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    delimiter: Option<u8>,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
+    let mut model = read_model(&args.model)?;
+    let data = table::expand(&args.data)?;
+    let inputs: Vec<&Path> = data.iter().map(PathBuf::as_path).collect();
+    table::keep_apart(&args.output, &inputs)?;
+    table::check_place(&args.output)?;
+    let mut refresh = model
+        .predictor
+        .refresh()
+        .with_context(|| args.model.display().to_string())?;
+    let options = ReadOptions {
+        delimiter: args.delimiter,
+        ..ReadOptions::default()
+    };
+    let source = opened(&data, &options)?;
+    let sensitive = model.sensitive_columns();
+    let needed = model.encoder.columns().chain(sensitive.iter().copied());
+    let names: Vec<String> = needed.map(str::to_owned).collect();
+    let bar = RowBar::new("scoring", source.rows());
+    let mut rows = 0;
+    for batch in source.batches(&names, 0)? {
+        let batch = batch?;
+        let columns = sensitive.iter().map(|name| batch.column(name).cloned());
+        let columns = columns.collect::<Result<Vec<Column>>>()?;
+        pool.install(|| {
+            let (points, _) = model.encoder.encode(batch.columns())?;
+            let sensitive = Sensitive::new(columns, batch.rows())?;
+            refresh.update(&points, &sensitive, None, &Watch::default())
+        })
+        .map_err(|error| in_table(error, &source, rows))?;
+        rows += batch.rows();
+        bar.advance(batch.rows());
+    }
+    bar.finish();
+    let (predictor, drift, uses) = refresh.finish(args.min_rows)?;
+    model.predictor = predictor;
+    table::write_bytes(&args.output, &model.to_bytes()?)?;
+    for use_ in report::uses(uses) {
+        report::remark(format_args!("note: {use_}"));
+    }
+    // Where the model goes to standard output, the report must not mix with it.
+    let to_stdout = args.output.as_os_str() != "-";
+    match (to_stdout, args.json) {
+        (true, true) => report::json(&as_json(rows, &drift)),
+        (true, false) => report::to_stdout(|out| print(args, rows, &drift, out)),
+        (false, true) => Ok(writeln!(std::io::stderr(), "{:#}", as_json(rows, &drift))?),
+        (false, false) => Ok(print(args, rows, &drift, &mut std::io::stderr())?),
+    }
+}
+
+fn as_json(rows: usize, drift: &[Drift]) -> serde_json::Value {
+    let cell = |drift: &Drift| {
+        json!({
+            "cell": drift.label,
+            "rows": drift.rows,
+            "mean-at-fit": drift.before,
+            "mean-now": drift.after,
+            "z": drift.z,
+            "offset-at-fit": drift.offsets.0,
+            "offset-now": drift.offsets.1,
+            "kept": drift.kept,
+        })
+    };
+    json!({ "rows": rows, "cells": drift.iter().map(cell).collect::<Vec<_>>() })
+}
+
+fn print(args: &Args, rows: usize, drift: &[Drift], out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "offsets renewed by {rows} rows, model written to {}",
+        args.output.display()
+    )?;
+    let mut grid = Grid::new();
+    grid.load_style(presets::NOTHING);
+    grid.set_header(["cell", "rows", "at the fit", "now", "z"]);
+    for cell in drift {
+        let z = cell.z.map_or("-".into(), |z| format!("{z:.1}"));
+        grid.add_row([
+            cell.label.clone(),
+            cell.rows.to_string(),
+            number(cell.before),
+            number(cell.after),
+            if cell.kept { format!("{z} (kept)") } else { z },
+        ]);
+    }
+    for column in grid.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    writeln!(out, "\nmean score before the offset")?;
+    for line in grid.lines() {
+        writeln!(out, " {}", line.trim_end())?;
+    }
+    let kept = drift.iter().filter(|cell| cell.kept).count();
+    if kept > 0 {
+        writeln!(
+            out,
+            "  {kept} cells have fewer than {} new rows and stay as they were",
+            args.min_rows
+        )?;
+    }
+    writeln!(
+        out,
+        "  z counts standard errors: beyond 4 or so, a cell has moved"
+    )
+}
