@@ -769,3 +769,189 @@ fn interrupted_rows_leave_no_file() {
     }
     assert_eq!(place.read("t.csv"), b"precious");
 }
+
+/// Killed in the middle, a fit goes on from its last state and ends with the same bits.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_fit_goes_on_to_the_same_bits() {
+    let place = Place::new();
+    for (seed, name) in ["part-1.csv", "part-2.parquet", "part-3.csv"]
+        .iter()
+        .enumerate()
+    {
+        place.run(&format!(
+            "simulate admissions --rows 30000 --seed {seed} -o {name}"
+        ));
+    }
+    let fit = "fit part-* --sensitive sex,age --cells 5 --target success --drop admitted,region --components 60";
+    for extra in ["", " --mode m-oblivious", " --reference half --intercept"] {
+        let fit = format!("{fit}{extra}");
+        place.run(&format!("{fit} -o whole.oblivio"));
+        let saved = format!("{fit} -o resumed.oblivio --checkpoint state --checkpoint-every 0");
+        let mut command = place.command(&saved);
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // Well into the second file, so that the first is done with.
+        let state = place.path().join("state");
+        let mut writes = 0;
+        let mut last = None;
+        while writes < 6 {
+            assert!(
+                child.try_wait().unwrap().is_none(),
+                "over before it was killed"
+            );
+            if let Ok(metadata) = fs::metadata(&state) {
+                let modified = metadata.modified().unwrap();
+                if last != Some(modified) {
+                    last = Some(modified);
+                    writes += 1;
+                }
+            }
+            std::thread::sleep(std::time::Duration::from_micros(200));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!place.path().join("resumed.oblivio").exists());
+        let output = place.output(&saved);
+        let messages = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{messages}");
+        assert!(
+            messages.contains("note: going on from state after "),
+            "{messages}"
+        );
+        assert!(
+            place.read("whole.oblivio") == place.read("resumed.oblivio"),
+            "{extra}"
+        );
+        // Nothing is left to go on with.
+        assert!(!state.exists());
+        fs::remove_file(place.path().join("resumed.oblivio")).unwrap();
+    }
+}
+
+#[test]
+fn a_checkpoint_is_good_for_one_fit_only() {
+    let place = Place::new();
+    place.run("simulate ridge --rows 40000 -o t.csv");
+    let fit = "fit t.csv --sensitive s --target y --components 20 -o m.oblivio --checkpoint state --checkpoint-every 0";
+    place.run(fit);
+    assert_eq!(place.names(), ["m.oblivio", "t.csv"]);
+    // One left behind by other settings, and one that is no checkpoint.
+    fs::write(place.path().join("state"), foreign_checkpoint()).unwrap();
+    let refused = |line: &str| {
+        let output = place.output(line);
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(refused(fit).contains("this is not a checkpoint of `oblivio fit`"));
+    place.write("state", "not one");
+    assert!(refused(fit).contains("state"));
+    let exact = "fit t.csv --sample 50 --sensitive s --target y -o m.oblivio --checkpoint other";
+    assert!(refused(exact).contains("give --components too"));
+}
+
+/// A checkpoint that the engine made for someone else.
+fn foreign_checkpoint() -> Vec<u8> {
+    let columns = vec![Column::numbers("x", (0..50).map(f64::from).collect())];
+    let settings = FeatureSettings {
+        kernel: "rbf".parse().unwrap(),
+        components: oblivio::Components::new(5),
+        strength: 1.0,
+        partition: oblivio::PartitionRule::default(),
+        reference: Reference::All,
+        seed: 0,
+    };
+    let mut survey = oblivio::Survey::new(0);
+    survey.update(&columns, &[], None).unwrap();
+    let (encoder, fit) = survey
+        .begin_features(Scaling::Raw, &settings, &Watch::default())
+        .unwrap();
+    oblivio::Checkpoint::of_features(&encoder, &fit, "mine".into())
+        .to_bytes()
+        .unwrap()
+}
+
+/// What a small table needs, and a tenth of the large file on top, is limit enough for the large one.
+///
+/// Much of the address space is reserved and never touched (matrix products reserve twice the cache), so that the small
+/// table says how much there is.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_large_fit_keeps_within_a_limit() {
+    let place = Place::new();
+    let fit = |table: &str| {
+        format!(
+            "fit {table} --sensitive s --cells 4 --target y --components 10 --threads 1 -o m.oblivio"
+        )
+    };
+    place.run("simulate ridge --rows 50000 -o small.csv");
+    place.run("simulate ridge --rows 2000000 -o large.csv");
+    let size = fs::metadata(place.path().join("large.csv")).unwrap().len() / 1024;
+    let limited = |limit: u64, line: &str| {
+        let program = env!("CARGO_BIN_EXE_oblivio");
+        let script = format!("ulimit -v {limit}; exec '{program}' {line}");
+        let mut bash = Command::new("bash");
+        bash.current_dir(place.path())
+            .env("MALLOC_ARENA_MAX", "1")
+            .args(["-c", &script]);
+        bash.output().unwrap()
+    };
+    // The least limit, to a megabyte, that the small table keeps to.
+    let (mut low, mut high) = (0, 1 << 23);
+    while high - low > 1024 {
+        let middle = u64::midpoint(low, high);
+        if limited(middle, &fit("small.csv")).status.success() {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    let output = limited(high + size / 10, &fit("large.csv"));
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{high} + {size} kB: {messages}");
+    // Nor is it ever in memory.
+    let peak = peak(&place, &fit("large.csv"));
+    assert!(10 * peak < 5 * size, "{peak} kB for a file of {size} kB");
+}
+
+#[test]
+fn landmarks_on_the_command_line_are_those_of_the_engine() {
+    let place = Place::with_applicants(300);
+    place.run("fit train.csv --sensitive sex --target success --drop admitted,region,age -o exact.oblivio");
+    place.run("fit train.csv --sensitive sex --target success --drop admitted,region,age --components 300 -o all.oblivio");
+    let scores_of = |model: &str| scores(&place.run(&format!("predict {model} new.csv")));
+    assert!(close(
+        &scores_of("exact.oblivio"),
+        &scores_of("all.oblivio"),
+        1e-8
+    ));
+    let inspected = place.json("inspect all.oblivio --json");
+    assert!(inspected["points"].as_u64().unwrap() <= 300);
+    place.run("fit train.csv --sensitive sex --drop admitted,region,age,success --components 7 -o z.oblivio");
+    let features = place.run("transform z.oblivio new.csv");
+    assert!(features.starts_with("z0,z1,z2,z3,z4,z5,z6\n"));
+}
+
+#[test]
+fn a_refreshed_model_has_new_offsets_and_says_what_moved() {
+    let place = Place::new();
+    place.run("simulate ridge --rows 4000 --seed 1 -o train.csv");
+    place.run("simulate ridge --rows 4000 --seed 2 --mix 0.2 -o later.csv");
+    place.run("fit train.csv --sensitive s --cells 4 --target y --components 30 -o m.oblivio");
+    let drift = place.json("refresh m.oblivio later.csv -o m2.oblivio --json");
+    let cells = drift["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 4);
+    assert!(
+        cells
+            .iter()
+            .any(|cell| cell["z"].as_f64().unwrap().abs() > 8.0)
+    );
+    let gap = |model: &str| {
+        let report = place.json(&format!("predict {model} later.csv -o s.csv --json"));
+        report["correlation-ratio"]["after"].as_f64().unwrap()
+    };
+    assert!(gap("m.oblivio") > 0.01 && gap("m2.oblivio") < 1e-9);
+}

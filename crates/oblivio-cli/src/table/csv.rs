@@ -16,6 +16,7 @@ use arrow_csv::{ReaderBuilder, WriterBuilder};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use oblivio::{Column, Values};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::contain::contain;
 use super::input::Input;
@@ -44,7 +45,7 @@ pub(super) fn usual_delimiter(extension: Option<&OsStr>) -> u8 {
 }
 
 /// How the text of a file is cut into rows and fields.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Layout {
     delimiter: u8,
     width: usize,

@@ -1,7 +1,9 @@
 //! What a column holds, settled over all rows of all files.
 
+use serde::{Deserialize, Serialize};
+
 /// How every value of a column is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Kind {
     Numbers,
     /// Categories, `True` and `TRUE` being `true`.

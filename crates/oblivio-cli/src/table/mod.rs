@@ -27,10 +27,9 @@ use anyhow::{Result, anyhow, bail};
 use oblivio::{Column, nearest};
 
 pub use expand::expand;
-pub use part::FileRecord;
 pub use read::ReadOptions;
 pub use sink::Sink;
-pub use source::{BATCH, Source};
+pub use source::{BATCH, KnownSource, Source};
 pub use write::{check_place, keep_apart, remove_unfinished, write_bytes};
 
 /// Named columns of equal length.

@@ -1,6 +1,7 @@
 //! One file of a table: how it is found out, and how its rows come out.
 
 use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -52,7 +53,7 @@ pub(super) enum Place {
 }
 
 /// A column of the table.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Settled {
     pub(super) name: String,
     pub(super) kind: Kind,
@@ -60,7 +61,7 @@ pub(super) struct Settled {
 }
 
 /// What the user says about a column.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) enum Declared {
     Nothing,
     Categories,
@@ -74,7 +75,45 @@ pub(super) struct Found {
     pub(super) could: Vec<Could>,
 }
 
+/// A file that was looked at before.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Known {
+    record: FileRecord,
+    format: Format,
+    positions: Vec<usize>,
+}
+
+impl Known {
+    pub(super) fn path(&self) -> &Path {
+        Path::new(&self.record.path)
+    }
+
+    /// The file, if it is as it was.
+    pub(super) fn part(self) -> Option<Part> {
+        let path = PathBuf::from(&self.record.path);
+        let metadata = std::fs::metadata(&path).ok()?;
+        let same =
+            metadata.len() == self.record.bytes && modified(&metadata) == self.record.modified;
+        same.then(|| Part {
+            name: self.record.path.clone(),
+            place: Place::Path(path),
+            format: self.format,
+            record: self.record,
+            positions: self.positions,
+        })
+    }
+}
+
 impl Part {
+    /// What is known of the file, if it can be read again.
+    pub(super) fn known(&self) -> Option<Known> {
+        matches!(self.place, Place::Path(_)).then(|| Known {
+            record: self.record.clone(),
+            format: self.format,
+            positions: self.positions.clone(),
+        })
+    }
+
     /// Hands on the rows from `skip` on, until `send` says that nobody listens.
     pub(super) fn read(
         &self,
@@ -191,10 +230,15 @@ pub(super) fn find(path: &Path, name: &str, look: Look) -> Result<Found> {
         return survey(name, Place::Kept(input), extension, look);
     }
     let mut found = survey(name, Place::Path(path.to_owned()), extension, look)?;
-    let modified = metadata.modified().ok();
-    let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    found.part.record.modified = modified.map_or(0, |time| time.as_nanos());
+    found.part.record.modified = modified(&metadata);
     Ok(found)
+}
+
+/// When a file was modified, in nanoseconds since 1970.
+fn modified(metadata: &Metadata) -> u128 {
+    let time = metadata.modified().ok();
+    let time = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    time.map_or(0, |time| time.as_nanos())
 }
 
 /// Looks at a file from end to end, if that is needed.

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use ::parquet::file::reader::Length;
 use anyhow::{Result, anyhow, bail};
+use serde::{Deserialize, Serialize};
 
 use super::input::Input;
 use super::kind::Could;
@@ -51,7 +52,7 @@ pub(super) struct Look<'a> {
 }
 
 /// Which of the two a file is, and how it is laid out.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) enum Format {
     Csv(csv::Layout),
     Parquet,

@@ -7,10 +7,13 @@ use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail};
 use oblivio::{Column, MISSING, Values};
+use serde::{Deserialize, Serialize};
 
 use super::expand::expand;
 use super::kind::{Could, Kind};
-use super::part::{Declared, FileRecord, Found, Part, Settled, find};
+#[cfg(test)]
+use super::part::FileRecord;
+use super::part::{Declared, Found, Known, Part, Settled, find};
 use super::read::{Look, ReadOptions};
 use super::{Table, check_names, unknown};
 
@@ -25,6 +28,21 @@ const AHEAD: usize = 2;
 pub struct Source {
     files: Vec<Part>,
     columns: Vec<Settled>,
+}
+
+/// What is known of files whose rows were looked at.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct KnownSource {
+    files: Vec<Known>,
+    columns: Vec<Settled>,
+}
+
+impl KnownSource {
+    /// Whether these are the files, in this order.
+    pub fn is_of(&self, paths: &[PathBuf]) -> bool {
+        let own = self.files.iter().map(|file| file.path());
+        own.eq(paths.iter().map(PathBuf::as_path))
+    }
 }
 
 impl Source {
@@ -115,6 +133,29 @@ impl Source {
         Ok(())
     }
 
+    /// What is known of the files, for a later run that wants to go on with them; nothing where one can be read only once.
+    pub fn known(&self) -> Option<KnownSource> {
+        let files = self.files.iter().map(Part::known);
+        Some(KnownSource {
+            files: files.collect::<Option<_>>()?,
+            columns: self.columns.clone(),
+        })
+    }
+
+    /// The same files without a look at their rows, if they are as they were.
+    pub fn of_known(known: KnownSource) -> Option<Self> {
+        let files = known.files.into_iter().map(Known::part);
+        let files = files.collect::<Option<Vec<Part>>>()?;
+        let sound = |file: &Part| {
+            let width = known.columns.len();
+            file.positions.len() == width && file.positions.iter().all(|place| *place < width)
+        };
+        files.iter().all(sound).then(|| Self {
+            files,
+            columns: known.columns,
+        })
+    }
+
     /// All rows of all files.
     pub fn rows(&self) -> usize {
         let rows = self.files.iter().map(|file| file.record.rows);
@@ -138,6 +179,7 @@ impl Source {
     }
 
     /// The files, as they were when they were opened.
+    #[cfg(test)]
     pub fn files(&self) -> Vec<FileRecord> {
         self.files.iter().map(|file| file.record.clone()).collect()
     }

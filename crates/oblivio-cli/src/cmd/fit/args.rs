@@ -12,9 +12,6 @@ use oblivio::{
 use crate::args::{bounds, delimiter, named};
 use crate::table::ReadOptions;
 
-/// Features of a fit without a target, unless a number is given.
-const COMPONENTS: usize = 256;
-
 /// Fit a model to a table
 ///
 /// Kernel ridge regression whose predictions have the sensitive columns' influence taken out.
@@ -36,8 +33,8 @@ pub(crate) struct Args {
     /// Columns the predictions should not depend on
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(super) sensitive: Vec<String>,
-    /// Column to predict; without one, features are fitted for `oblivio transform`
-    #[arg(long, value_name = "COLUMN")]
+    /// Column to predict; with --components and without this, features are fitted for `oblivio transform`
+    #[arg(long, value_name = "COLUMN", required_unless_present = "components")]
     pub(super) target: Option<String>,
     /// Where to write the model
     #[arg(short, long, value_name = "FILE")]
@@ -262,29 +259,24 @@ impl Args {
                 Intercept::None
             },
             solver: self.solver,
-            components: self.components.map(|count| self.components(count)),
+            components: self.components.map(|count| Components {
+                count,
+                selection: self.landmarks,
+                tolerance: self.tolerance,
+            }),
             seed: self.seed,
         })
     }
 
     /// The settings of features, for a fit without a target.
-    pub(super) fn features(&self, settings: &Settings) -> FeatureSettings {
-        let components = settings.components;
+    pub(super) fn features(&self, settings: &Settings, components: Components) -> FeatureSettings {
         FeatureSettings {
             kernel: settings.kernel.clone(),
-            components: components.unwrap_or_else(|| self.components(COMPONENTS)),
+            components,
             strength: settings.strength,
             partition: settings.partition.clone(),
             reference: settings.reference.clone(),
             seed: settings.seed,
-        }
-    }
-
-    fn components(&self, count: usize) -> Components {
-        Components {
-            count,
-            selection: self.landmarks,
-            tolerance: self.tolerance,
         }
     }
 

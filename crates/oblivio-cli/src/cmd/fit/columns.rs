@@ -7,6 +7,7 @@ use super::Args;
 use crate::table::{Source, Table};
 
 /// The names of a table's columns by role.
+#[derive(Debug)]
 pub(super) struct Columns {
     features: Vec<String>,
     sensitive: Vec<String>,

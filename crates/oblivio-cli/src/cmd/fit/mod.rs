@@ -3,6 +3,7 @@
 mod args;
 mod columns;
 mod exact;
+mod saved;
 mod stream;
 
 use std::io::Write;
@@ -15,6 +16,7 @@ use serde_json::json;
 
 pub(crate) use self::args::Args;
 use self::columns::Columns;
+use self::saved::Saved;
 use self::stream::Pass;
 use crate::cmd::stream::opened;
 use crate::report::{self, CellLine, number};
@@ -26,30 +28,37 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     let inputs: Vec<&Path> = data.iter().map(PathBuf::as_path).collect();
     table::keep_apart(&args.output, &inputs)?;
     table::check_place(&args.output)?;
-    let source = opened(&data, &args.read_options())?;
+    let saved = Saved::find(args)?;
+    let source = match saved.source(&data) {
+        Some(source) => source,
+        None => opened(&data, &args.read_options())?,
+    };
     let columns = Columns::choose(&source, args)?;
     let scaling = if args.no_standardize {
         Scaling::Raw
     } else {
         Scaling::Standard
     };
-    let pass = |components| Pass {
+    let pass = |components, saved| Pass {
         args,
+        data: &data,
         scaling,
         components,
         source: &source,
         columns: &columns,
         pool,
+        saved,
     };
-    if args.target.is_none() {
-        let features = args.features(&settings);
-        let (transformer, warnings, rows) = pass(features.components).features(&features)?;
-        table::write_bytes(&args.output, &transformer.to_bytes()?)?;
-        return say_features(args, &transformer, &warnings, rows);
-    }
-    let (model, summary) = match settings.components {
-        Some(components) => pass(components).fit(&settings)?,
-        None => {
+    let (model, summary) = match (settings.components, &args.target) {
+        (Some(components), None) => {
+            let features = args.features(&settings, components);
+            let (transformer, warnings, rows) = pass(components, saved).features(&features)?;
+            table::write_bytes(&args.output, &transformer.to_bytes()?)?;
+            saved::forget(args.checkpoint.as_deref());
+            return say_features(args, &transformer, &warnings, rows);
+        }
+        (Some(components), Some(_)) => pass(components, saved).fit(&settings)?,
+        (None, _) => {
             ensure!(
                 args.checkpoint.is_none(),
                 "--checkpoint is for fits that read rows in batches; give --components too, or leave it out"
@@ -58,6 +67,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         }
     };
     table::write_bytes(&args.output, &model.to_bytes()?)?;
+    saved::forget(args.checkpoint.as_deref());
     say_warnings(&summary.warnings);
     for use_ in report::uses(summary.uses) {
         report::remark(format_args!("note: {use_}"));

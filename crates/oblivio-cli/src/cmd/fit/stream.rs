@@ -1,37 +1,36 @@
 //! The explicit path: rows pass by in batches, once to be looked at and once to be summed.
 
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use oblivio::{
     Batch, Checkpoint, Column, Components, Encoder, FeatureFit, FeatureSettings, Model, Scaling,
     Sensitive, SensitiveRows, Settings, StreamFit, Summary, Survey, Transformer, Warning, Watch,
 };
 use rayon::ThreadPool;
-use serde::{Deserialize, Serialize};
 
 use super::Args;
 use super::columns::{Columns, Rows};
 use super::exact::say_dropped;
+use super::saved::Saved;
 use crate::cmd::stream::in_table;
 use crate::progress::{RowBar, watched};
-use crate::report;
-use crate::table::{self, FileRecord, Source};
+use crate::table::Source;
 
 /// Rows on their way into a fit.
 pub(super) struct Pass<'a> {
     pub(super) args: &'a Args,
+    pub(super) data: &'a [PathBuf],
     pub(super) scaling: Scaling,
     pub(super) components: Components,
     pub(super) source: &'a Source,
     pub(super) columns: &'a Columns,
     pub(super) pool: &'a ThreadPool,
+    pub(super) saved: Saved,
 }
 
 /// What is summed: the moments of a regression, or the means of features.
-enum Sums {
+pub(super) enum Sums {
     Ridge(Box<StreamFit>),
     Features(Box<FeatureFit>),
 }
@@ -47,11 +46,10 @@ impl Sums {
 
 impl Pass<'_> {
     /// Ridge regression of the target.
-    pub(super) fn fit(&self, settings: &Settings) -> Result<(Model, Summary)> {
+    pub(super) fn fit(mut self, settings: &Settings) -> Result<(Model, Summary)> {
         check_memory(self.components)?;
-        let fingerprint = format!("{settings:?}");
-        let mut saved = Saved::new(self, fingerprint)?;
-        let (encoder, fit) = match saved.take() {
+        let found = self.find(format!("{settings:?}"))?;
+        let (encoder, fit) = match found {
             Some(checkpoint) => checkpoint.into_fit(settings)?,
             None => {
                 let survey = self.survey(settings.seed)?;
@@ -60,7 +58,7 @@ impl Pass<'_> {
                 })?
             }
         };
-        let sums = self.gather(&encoder, Sums::Ridge(Box::new(fit)), &mut saved)?;
+        let sums = self.gather(&encoder, Sums::Ridge(Box::new(fit)))?;
         let Sums::Ridge(fit) = sums else {
             bail!("the checkpoint is of another kind of fit; remove it");
         };
@@ -75,18 +73,17 @@ impl Pass<'_> {
         }
         let target = self.args.target.as_deref().unwrap_or("");
         let (model, summary) = Model::new(encoder, solved.finish()?, target, settings);
-        saved.forget();
         Ok((model, summary))
     }
 
     /// Features of the rows, for a learner to come.
     pub(super) fn features(
-        &self,
+        mut self,
         settings: &FeatureSettings,
     ) -> Result<(Transformer, Vec<Warning>, usize)> {
         check_memory(self.components)?;
-        let mut saved = Saved::new(self, format!("{settings:?}"))?;
-        let (encoder, fit) = match saved.take() {
+        let found = self.find(format!("{settings:?}"))?;
+        let (encoder, fit) = match found {
             Some(checkpoint) => checkpoint.into_features(settings)?,
             None => {
                 let survey = self.survey(settings.seed)?;
@@ -95,14 +92,25 @@ impl Pass<'_> {
                 })?
             }
         };
-        let sums = self.gather(&encoder, Sums::Features(Box::new(fit)), &mut saved)?;
+        let sums = self.gather(&encoder, Sums::Features(Box::new(fit)))?;
         let Sums::Features(fit) = sums else {
             bail!("the checkpoint is of another kind of fit; remove it");
         };
         let (features, warnings) = watched(self.pool, |watch| fit.finish(watch))?;
-        saved.forget();
         let transformer = Transformer { encoder, features };
         Ok((transformer, warnings, self.source.rows()))
+    }
+
+    /// The state that an earlier run with the same settings left.
+    fn find(&mut self, settings: String) -> Result<Option<Checkpoint>> {
+        let settings = format!(
+            "{settings} {:?} {:?} {:?} {:?}",
+            self.scaling,
+            self.components,
+            self.columns,
+            self.args.read_options()
+        );
+        self.saved.begin(self.data, self.source, settings)
     }
 
     /// The first look at all rows.
@@ -122,13 +130,14 @@ impl Pass<'_> {
     }
 
     /// The second: every row is summed. Goes on where a saved state left off.
-    fn gather(&self, encoder: &Encoder, mut sums: Sums, saved: &mut Saved) -> Result<Sums> {
-        let start = saved.rows;
+    fn gather(&mut self, encoder: &Encoder, mut sums: Sums) -> Result<Sums> {
+        let mut saved = std::mem::take(&mut self.saved);
         let bar = RowBar::new("summing", self.source.rows());
-        bar.advance(start);
+        bar.advance(saved.rows());
         let mut failure = None;
-        self.each(start, &bar, &mut |rows, done| {
+        self.each(saved.rows(), &bar, &mut |rows, done| {
             with_batch(encoder, rows, |batch| sums.update(batch, &Watch::default()))?;
+            // What cannot be saved is not the engine's problem, but it ends the pass.
             if let Err(error) = saved.keep(encoder, &sums, done) {
                 failure = Some(error);
                 return Err(oblivio::Error::Interrupted);
@@ -202,118 +211,4 @@ fn check_memory(components: Components) -> Result<()> {
         free / 1e9,
     );
     Ok(())
-}
-
-/// The state of a fit on disk, so that it can go on after an interruption.
-struct Saved {
-    path: Option<PathBuf>,
-    every: Duration,
-    last: Instant,
-    note: Note,
-    /// Rows of the table that are in the sums of the state found.
-    rows: usize,
-    found: Option<Checkpoint>,
-}
-
-/// What must be the same for a fit to go on.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
-struct Note {
-    files: Vec<FileRecord>,
-    columns: Vec<String>,
-    settings: String,
-    rows: usize,
-}
-
-impl Saved {
-    fn new(pass: &Pass, settings: String) -> Result<Self> {
-        let args = pass.args;
-        let settings = format!(
-            "{settings} {:?} {:?} {:?} {:?}",
-            pass.scaling, pass.components, args.positive, args.drop_missing
-        );
-        let mut saved = Self {
-            path: args.checkpoint.clone(),
-            every: Duration::from_secs(args.checkpoint_every),
-            last: Instant::now(),
-            note: Note {
-                files: pass.source.files(),
-                columns: pass.columns.names(),
-                settings,
-                rows: 0,
-            },
-            rows: 0,
-            found: None,
-        };
-        if let Some(path) = saved.path.clone() {
-            ensure!(
-                saved.note.files.iter().all(|file| file.path != "-"),
-                "standard input cannot be read again after an interruption; leave --checkpoint out or give files"
-            );
-            saved.find(&path)?;
-        }
-        Ok(saved)
-    }
-
-    /// Looks for the state of an earlier run with the same arguments and files.
-    fn find(&mut self, path: &Path) -> Result<()> {
-        let name = || path.display().to_string();
-        let bytes = match std::fs::read(path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(error).with_context(name),
-        };
-        let checkpoint = Checkpoint::from_bytes(&bytes).with_context(name)?;
-        let note: Note = serde_json::from_str(checkpoint.note())
-            .with_context(|| format!("{}: this is not a checkpoint of `oblivio fit`", name()))?;
-        let rows = note.rows;
-        let same = Note { rows: 0, ..note } == self.note;
-        ensure!(
-            same,
-            "{}: this is the checkpoint of a fit with other arguments or files; remove it, or give another --checkpoint",
-            name()
-        );
-        report::remark(format_args!(
-            "note: going on from {} after {rows} rows",
-            name()
-        ));
-        self.rows = rows;
-        self.found = Some(checkpoint);
-        Ok(())
-    }
-
-    /// The state found.
-    fn take(&mut self) -> Option<Checkpoint> {
-        self.found.take()
-    }
-
-    /// Writes the state if it is time.
-    fn keep(&mut self, encoder: &Encoder, sums: &Sums, rows: usize) -> Result<()> {
-        let Some(path) = &self.path else {
-            return Ok(());
-        };
-        if self.last.elapsed() < self.every {
-            return Ok(());
-        }
-        self.note.rows = rows;
-        let note = serde_json::to_string(&self.note)?;
-        let checkpoint = match sums {
-            Sums::Ridge(fit) => Checkpoint::of_fit(encoder, fit, note),
-            Sums::Features(fit) => Checkpoint::of_features(encoder, fit, note),
-        };
-        table::write_bytes(path, &checkpoint.to_bytes()?)?;
-        crate::say_if_interrupted(format!(
-            "interrupted; {rows} rows are saved in {}, and the same command goes on from there",
-            path.display()
-        ));
-        self.note.rows = 0;
-        self.last = Instant::now();
-        Ok(())
-    }
-
-    /// The fit is done: nothing is left to go on with.
-    fn forget(&self) {
-        if let Some(path) = &self.path {
-            let _ = std::fs::remove_file(path);
-        }
-    }
 }
