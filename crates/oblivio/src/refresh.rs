@@ -179,7 +179,7 @@ fn renew(
     let kept = |c: usize| cells[c].rows < least.max(1);
     if (0..cells.len()).all(kept) {
         return Err(Error::TooFewRows {
-            what: "every cell of the new table",
+            what: "the largest cell of the new table",
             found: cells.iter().map(|cell| cell.rows).max().unwrap_or(0),
             needed: least.max(1),
         });
