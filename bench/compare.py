@@ -19,6 +19,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True, help="the oblivio-bench program")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--only", nargs="+", metavar="GROUP", help="measure these groups only and print raw figures")
     parser.add_argument("--markdown", help="file to write the table to, too")
     return parser.parse_args()
 
@@ -76,9 +77,34 @@ def peers(folder):
     s = random.uniform(-5, 5, 1000)
     ax = (0.5 * random.uniform(-5, 5, 1000) + 0.5 * s)[:, None]
     ay = ax[:, 0] ** 2 + 0.3 * random.standard_normal(1000)
-    files = {"x10": x[10], "x100": x[100], "y": y, "new": new, "authors_x": ax, "authors_s": s, "authors_y": ay}
+    big = random.standard_normal((500_000, 10))
+    group = random.integers(0, 10, 500_000)
+    big[:, 0] += group / 10
+    big_y = np.sin(big.sum(1)) + 0.1 * random.standard_normal(500_000)
+    # A small group is spread out: that is where landmarks drawn alike fail.
+    near = random.standard_normal((4000, 5))
+    near[:80] *= 4
+    near_s = np.repeat([0.0, 1.0], [80, 3920])
+    near_y = np.sin(near.sum(1)) + near[:, 0] + 0.1 * random.standard_normal(4000)
+    files = {
+        "big_x": big,
+        "big_s": group.astype(float),
+        "big_y": big_y,
+        "near_x": near,
+        "near_s": near_s,
+        "near_y": near_y,
+    }
+    files |= {"x10": x[10], "x100": x[100], "y": y, "new": new, "authors_x": ax, "authors_s": s, "authors_y": ay}
     for name, values in files.items():
         np.ascontiguousarray(values).tofile(folder / f"{name}.f64")
+
+    def nystroem():
+        from sklearn.kernel_approximation import Nystroem
+        from sklearn.linear_model import Ridge
+        from sklearn.pipeline import make_pipeline
+
+        features = Nystroem(kernel="rbf", gamma=0.1, n_components=1000, random_state=0)
+        return make_pipeline(features, Ridge(alpha=1.0, fit_intercept=False))
 
     def authors():
         n = 500
@@ -94,6 +120,7 @@ def peers(folder):
         "fit10000": lambda: least(2, lambda: KernelRidge(kernel="rbf", gamma=0.1).fit(x[10], y)),
         "predict": lambda: least(3, lambda: fitted.predict(new)),
         "authors": lambda: least(1, authors),
+        "explicit": lambda: least(1, lambda: nystroem().fit(big, big_y)),
     }
 
 
@@ -110,6 +137,13 @@ ROWS = [
     ("fit10000", "fit n=10000 cholesky", "oblivious fit, n = 10 000, double Cholesky", "KernelRidge.fit", 1.5),
     ("fit10000", "fit n=10000 mixed", "oblivious fit, n = 10 000, mixed precision", "KernelRidge.fit", 2.8),
     ("predict", "predict 100000 x 2000", "prediction, 100 000 rows, 2000 points", "KernelRidge.predict", 4.0),
+    (
+        "explicit",
+        "explicit n=500000 p=1000",
+        "oblivious fit on 1000 landmarks, n = 500 000, d = 10",
+        "Nystroem + Ridge",
+        6.0,
+    ),
     ("authors", "authors 2n=1000", "matrix and fit, 500 + 500 rows", "appendix in loops", 500.0),
 ]
 OVER_PLAIN = [
@@ -142,6 +176,35 @@ def table(theirs, ours, threads):
         yield f"| {work} | itself | {plain:.3g} | {ours[name]:.3g} | {ours[name] / plain:.3g}× | ≤ {goal:g}× |"
 
 
+def scale(ours):
+    """Time against rows and landmarks, memory, and how near the exact path the landmarks come."""
+    ratio = ours["explicit n=500000 p=1000"] / ours["explicit n=500000 p=1000 plain"]
+    yield f"Oblivious over plain fit on landmarks: {ratio:.2f}× (goal ≤ 1.1×). Peak memory of the fit on 500 000 rows, "
+    yield f"the rows included: {ours['explicit peak']:.0f} MB (goal < 1000 MB)."
+    yield f"Rows per second on 1000 landmarks: predict {500_000 / ours['explicit predict 500000 rows']:,.0f}, "
+    yield f"transform {100_000 / ours['explicit transform 100000 rows']:,.0f}."
+    yield ""
+    yield "| rows, 1000 landmarks | seconds | per million rows |"
+    yield "|---:|---:|---:|"
+    for rows in (100_000, 200_000, 500_000, 1_000_000, 5_000_000):
+        seconds = ours[f"explicit n={rows}"]
+        yield f"| {rows:,} | {seconds:.2f} | {seconds / rows * 1e6:.2f} |"
+    yield ""
+    yield "| landmarks, 200 000 rows | seconds | per squared thousand |"
+    yield "|---:|---:|---:|"
+    for count in (250, 500, 1000, 2000):
+        seconds = ours[f"explicit p={count}"]
+        yield f"| {count} | {seconds:.2f} | {seconds / count**2 * 1e6:.2f} |"
+    yield ""
+    yield "Relative error of predictions against the exact path, n = 4000 (goal at 800, pivoted Cholesky: ≤ 0.02)."
+    yield ""
+    yield "| landmarks | 100 | 200 | 400 | 800 |"
+    yield "|---|---:|---:|---:|---:|"
+    for name in ("cholesky", "k-means++", "uniform"):
+        errors = (ours[f"error {name} {count}"] for count in (100, 200, 400, 800))
+        yield f"| {name} | {' | '.join(f'{error:.3f}' for error in errors)} |"
+
+
 def main():
     args = parse()
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -149,7 +212,9 @@ def main():
     theirs, ours = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         measurements = peers(Path(folder))
-        for group in [*measurements, "oblivious"]:
+        for group in [*measurements, "oblivious", "rows", "landmarks", "accuracy"]:
+            if args.only and group not in args.only:
+                continue
             print(f"measuring {group} …", file=sys.stderr)
             if group in measurements:
                 theirs[group] = measurements[group]()
@@ -157,7 +222,12 @@ def main():
             for line in subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines():
                 found = json.loads(line)
                 ours[found["name"]] = found["seconds"]
-    lines = "\n".join(table(theirs, ours, args.threads)) + "\n"
+    parts = (
+        [table(theirs, ours, args.threads)] if not args.only else [json.dumps([theirs, ours], indent=1).splitlines()]
+    )
+    if not args.only:
+        parts += [[""], scale(ours)]
+    lines = "\n".join(line for part in parts for line in part) + "\n"
     print(lines)
     if args.markdown:
         Path(args.markdown).write_text(lines)

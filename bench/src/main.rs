@@ -8,8 +8,9 @@ use std::time::Instant;
 
 use oblivio::learn::Solver;
 use oblivio::{
-    Assignment, Column, Components, ConditionalMean, Kernel, KernelMatrix, Lower, Mode,
-    ObliviousMap, Points, Reference, Result, Sensitive, Settings, Training, Watch,
+    Assignment, Column, Components, ConditionalMean, FeatureSettings, Kernel, KernelMatrix, Lower,
+    Mode, Named, ObliviousMap, Points, Reference, Result, Selection, Sensitive, Settings, Training,
+    Watch,
 };
 
 /// A row-major matrix of little-endian doubles with its number of columns.
@@ -172,58 +173,157 @@ fn prediction(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The explicit path on rows drawn here: time against rows, against landmarks, and against the plain model.
-fn landmarks(rows: usize, count: usize, mode: Mode, name: &str) -> Result<()> {
-    let (points, sensitive, targets) = normal(rows)?;
+/// The explicit path: seconds of a fit, the least of several.
+fn landmarks(data: &Data, count: usize, mode: Mode, runs: usize) -> Result<f64> {
     let settings = Settings {
-        kernel: rbf(0.1).to_spec(),
         components: Some(Components::new(count)),
         mode,
-        ..Settings::default()
+        ..data.settings()
     };
-    let training = Training {
-        points: &points,
-        sensitive: &sensitive,
-        targets: &targets,
-        weights: None,
-    };
-    let runs = if rows > 1_000_000 { 1 } else { 2 };
-    let mut seconds = f64::INFINITY;
-    for _ in 0..runs {
-        let start = Instant::now();
-        settings.fit(training, &Watch::default())?;
-        seconds = seconds.min(start.elapsed().as_secs_f64());
+    least(runs, || settings.fit(data.training(), &Watch::default()))
+}
+
+struct Data {
+    points: Points<'static>,
+    sensitive: Sensitive,
+    targets: Vec<f64>,
+}
+
+impl Data {
+    /// The rows that the peer gets.
+    fn read(folder: &Path, name: &str, dim: usize) -> Result<Self> {
+        let points = matrix(&folder.join(format!("{name}_x.f64")), dim)?;
+        let groups = numbers(&folder.join(format!("{name}_s.f64")));
+        Ok(Self {
+            sensitive: Sensitive::new(vec![Column::numbers("s", groups)], points.len())?,
+            targets: numbers(&folder.join(format!("{name}_y.f64"))),
+            points,
+        })
     }
-    say(name, seconds);
+
+    /// More rows of the same kind as a file's: its rows over and over, each a little moved.
+    fn stretched(&self, rows: usize) -> Result<Self> {
+        let own = self.points.len();
+        let numbers: Vec<usize> = (0..rows).map(|i| i % own).collect();
+        let mut values = self.points.select(&numbers).values().to_vec();
+        let dim = self.points.dim();
+        for (row, value) in values.chunks_mut(dim).enumerate() {
+            value[row % dim] += 1e-3 * (row / own) as f64;
+        }
+        Ok(Self {
+            points: Points::new(values, dim)?,
+            sensitive: self.sensitive.select(&numbers),
+            targets: numbers.iter().map(|&i| self.targets[i]).collect(),
+        })
+    }
+
+    fn training(&self) -> Training<'_> {
+        Training {
+            points: &self.points,
+            sensitive: &self.sensitive,
+            targets: &self.targets,
+            weights: None,
+        }
+    }
+
+    fn settings(&self) -> Settings {
+        Settings {
+            kernel: rbf(1.0 / self.points.dim() as f64).to_spec(),
+            ..Settings::default()
+        }
+    }
+}
+
+/// Half a million rows against the peer, and what the fit had in memory.
+fn explicit(folder: &Path) -> Result<()> {
+    let data = Data::read(folder, "big", 10)?;
+    say(
+        "explicit n=500000 p=1000",
+        landmarks(&data, 1000, Mode::Oblivious, 2)?,
+    );
+    say(
+        "explicit n=500000 p=1000 plain",
+        landmarks(&data, 1000, Mode::Plain, 2)?,
+    );
+    let settings = Settings {
+        components: Some(Components::new(1000)),
+        ..data.settings()
+    };
+    let predictor = settings.fit(data.training(), &Watch::default())?.predictor;
+    // Not a time: megabytes.
+    say("explicit peak", peak());
+    let (points, sensitive) = (&data.points, Some(&data.sensitive));
+    say(
+        "explicit predict 500000 rows",
+        least(2, || {
+            predictor.predict(points, sensitive, &Watch::default())
+        })?,
+    );
+    let features = FeatureSettings {
+        kernel: settings.kernel,
+        components: Components::new(1000),
+        strength: 1.0,
+        partition: settings.partition,
+        reference: Reference::All,
+        seed: 0,
+    };
+    let (features, _) = features.fit(data.training(), &Watch::default())?;
+    let some: Vec<usize> = (0..100_000).collect();
+    let (points, sensitive) = (points.select(&some), data.sensitive.select(&some));
+    say(
+        "explicit transform 100000 rows",
+        least(2, || {
+            features.transform(&points, Some(&sensitive), &Watch::default())
+        })?,
+    );
     Ok(())
 }
 
-/// Ten standard normal features and a group that moves the first.
-fn normal(rows: usize) -> Result<(Points<'static>, Sensitive, Vec<f64>)> {
-    // Any numbers will do, if they are quickly made: sums of uniform ones from a linear congruence.
-    let mut state = 1u64;
-    let mut uniform = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 11) as f64 / (1u64 << 53) as f64
+/// The most memory this program had so far, in megabytes.
+fn peak() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mark = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = mark.and_then(|mark| mark.trim().trim_end_matches(" kB").parse::<f64>().ok());
+    number.unwrap_or(f64::NAN) / 1024.0
+}
+
+/// How far the predictions on landmarks are from the exact ones, relative to these; not a time.
+fn accuracy(folder: &Path) -> Result<()> {
+    let data = Data::read(folder, "near", 5)?;
+    let scores = |settings: &Settings| -> Result<Vec<f64>> {
+        let fit = settings.fit(data.training(), &Watch::default())?;
+        let sensitive = Some(&data.sensitive);
+        Ok(fit
+            .predictor
+            .predict(&data.points, sensitive, &Watch::default())?
+            .scores)
     };
-    let mut values = Vec::with_capacity(rows * 10);
-    let mut targets = Vec::with_capacity(rows);
-    let mut groups = Vec::with_capacity(rows);
-    for _ in 0..rows {
-        let group = (uniform() * 10.0).floor();
-        let start = values.len();
-        for _ in 0..10 {
-            values.push((0..12).map(|_| uniform()).sum::<f64>() - 6.0);
+    let exact = scores(&data.settings())?;
+    let size: f64 = exact.iter().map(|y| y * y).sum();
+    for (name, selection) in Selection::NAMES {
+        for count in [100, 200, 400, 800] {
+            let mut total = 0.0;
+            for seed in 0..3 {
+                let components = Components {
+                    selection: *selection,
+                    ..Components::new(count)
+                };
+                let near = scores(&Settings {
+                    components: Some(components),
+                    seed,
+                    ..data.settings()
+                })?;
+                let off: f64 = exact
+                    .iter()
+                    .zip(&near)
+                    .map(|(a, b)| (a - b) * (a - b))
+                    .sum();
+                total += (off / size).sqrt();
+            }
+            say(&format!("error {name} {count}"), total / 3.0);
         }
-        values[start] += group / 10.0;
-        let sum: f64 = values[start..].iter().sum();
-        targets.push(sum.sin() + 0.1 * (uniform() - 0.5));
-        groups.push(group);
     }
-    let sensitive = Sensitive::new(vec![Column::numbers("s", groups)], rows)?;
-    Ok((Points::new(values, 10)?, sensitive, targets))
+    Ok(())
 }
 
 /// The paper's experiment: 500 training and 500 reference rows, matrix and fit.
@@ -275,27 +375,26 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
             fit(folder, 10_000, Solver::Mixed, "fit n=10000 mixed")
         }
         "predict" => prediction(folder),
+        "explicit" => explicit(folder),
+        "accuracy" => accuracy(folder),
         "rows" => {
+            let data = Data::read(folder, "big", 10)?;
             for rows in [100_000, 200_000, 500_000, 1_000_000, 5_000_000] {
-                landmarks(
-                    rows,
-                    1000,
-                    Mode::Oblivious,
-                    &format!("explicit n={rows} p=1000"),
-                )?;
+                let name = format!("explicit n={rows}");
+                say(
+                    &name,
+                    landmarks(&data.stretched(rows)?, 1000, Mode::Oblivious, 1)?,
+                );
             }
             Ok(())
         }
         "landmarks" => {
+            let data = Data::read(folder, "big", 10)?.stretched(200_000)?;
             for count in [250, 500, 1000, 2000] {
-                landmarks(
-                    200_000,
-                    count,
-                    Mode::Oblivious,
-                    &format!("explicit n=200000 p={count}"),
-                )?;
+                let seconds = landmarks(&data, count, Mode::Oblivious, 1)?;
+                say(&format!("explicit p={count}"), seconds);
             }
-            landmarks(200_000, 1000, Mode::Plain, "explicit n=200000 p=1000 plain")
+            Ok(())
         }
         _ => authors(folder),
     })?;
