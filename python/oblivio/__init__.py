@@ -21,20 +21,24 @@ if TYPE_CHECKING:
     from oblivio._input import OblivioWarning as OblivioWarning
     from oblivio._kernel import ObliviousKernel as ObliviousKernel
     from oblivio._kernels import Kernel as Kernel
+    from oblivio._moments import Moments as Moments
     from oblivio._oblivio import EmptyCellError as EmptyCellError
     from oblivio._oblivio import InvalidInputError as InvalidInputError
     from oblivio._oblivio import NumericalError as NumericalError
     from oblivio._oblivio import UnknownCategoryError as UnknownCategoryError
     from oblivio._oblivio import __version__ as __version__
     from oblivio._offset import Offset as Offset
+    from oblivio._ridge import Drift as Drift
     from oblivio._ridge import ObliviousRidge as ObliviousRidge
     from oblivio._transformer import ObliviousTransformer as ObliviousTransformer
 
 # Loaded on first use, so that the command line does not wait for scikit-learn.
 _HOME = {
+    "Drift": "_ridge",
     "EmptyCellError": "_oblivio",
     "InvalidInputError": "_oblivio",
     "Kernel": "_kernels",
+    "Moments": "_moments",
     "NumericalError": "_oblivio",
     "Offset": "_offset",
     "OblivioWarning": "_input",
@@ -47,9 +51,11 @@ _HOME = {
 }
 
 __all__ = [
+    "Drift",
     "EmptyCellError",
     "InvalidInputError",
     "Kernel",
+    "Moments",
     "NumericalError",
     "OblivioWarning",
     "ObliviousKernel",

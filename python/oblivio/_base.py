@@ -21,6 +21,7 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
 
     # Requested wherever metadata routing is on, so that no set_*_request is needed.
     __metadata_request__fit: ClassVar = {"sensitive_features": True, "sample_weight": True}
+    __metadata_request__partial_fit: ClassVar = {"sensitive_features": True, "sample_weight": True}
     __metadata_request__predict: ClassVar = {"sensitive_features": True}
     __metadata_request__decision_function: ClassVar = {"sensitive_features": True}
     __metadata_request__transform: ClassVar = {"sensitive_features": True}
@@ -38,7 +39,7 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
             if sensitive:
                 raise _given_twice()
             sensitive = sensitive_columns(sensitive_features)
-            _check_rows(sensitive, features.rows)
+            check_rows(sensitive, features.rows)
         self.sensitive_feature_names_ = [name for name, _ in sensitive]
         features.categorical = self._categorical(everything, positions)
         return features, sensitive
@@ -80,7 +81,7 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
             )
         if sensitive_features is not None:
             given = sensitive_columns(sensitive_features, names)
-            _check_rows(given, features.rows)
+            check_rows(given, features.rows)
             return features, given
         if needed:
             raise InvalidInputError(
@@ -94,7 +95,7 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _read_by_name(self, X: Any) -> tuple[Features, list[NamedColumn]]:
         """X for a model read from a file, which knows its columns by name and not where S comes from."""
-        everything = Features.read(_Reader(), X, reset=True)
+        everything = Features.read(reader(), X, reset=True)
         names = self.sensitive_feature_names_
         if everything.is_unnamed and len(everything.names) == len(self._file_columns):
             everything.names = list(self._file_columns)
@@ -155,12 +156,27 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
             "seed": self._seed(),
         }
 
+    def _landmark_settings(self) -> dict[str, Any]:
+        """How many landmarks there are to be, and how they are found; none is the exact path."""
+        if not isinstance(self.landmarks, str):
+            raise InvalidInputError(f"landmarks must be a name, got {self.landmarks!r}")
+        return {
+            "components": None if self.n_components is None else count("n_components", self.n_components),
+            "landmarks": self.landmarks,
+            "tolerance": number("tolerance", self.tolerance),
+        }
+
     def _progress(self) -> Callable[[str, int, int], None] | None:
         return _bar() if getattr(self, "verbose", False) else None
 
 
 class _Reader(BaseEstimator):  # type: ignore[misc]
+    pass
+
+
+def reader() -> BaseEstimator:
     """A stranger to read X with, where no fit says what it must look like."""
+    return _Reader()
 
 
 def number(name: str, value: Any) -> float:
@@ -184,7 +200,8 @@ def _given_twice() -> InvalidInputError:
     )
 
 
-def _check_rows(columns: list[NamedColumn], rows: int) -> None:
+def check_rows(columns: list[NamedColumn], rows: int) -> None:
+    """Refuse sensitive features of another number of rows than X."""
     for name, values in columns:
         found = len(values[1]) if isinstance(values, tuple) else len(values)
         if found != rows:

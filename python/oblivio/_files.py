@@ -51,38 +51,45 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator : ObliviousRidge, ObliviousTransformer or ObliviousKernel
-        Fitted. Kernel, penalty, mode, strength and seed are those that the file records; other parameters have their
-        defaults, which matters only to a new fit.
+        Fitted. Kernel, number of landmarks, penalty, mode, strength and seed are those that the file records; other
+        parameters have their defaults, which matters only to a new fit. It cannot go on with ``partial_fit``.
     """
     from oblivio._kernel import ObliviousKernel
-    from oblivio._ridge import ObliviousRidge
     from oblivio._transformer import ObliviousTransformer
 
     data = Path(path).read_bytes()
     kind = _oblivio.kind_of(data)
-    estimator: Any
     if kind == "ridge":
-        model = _oblivio.RidgeModel.from_bytes(data)
-        card = json.loads(model.card())
-        estimator = ObliviousRidge(
-            kernel=model.kernel,
-            alpha=card["penalty"],
-            mode=card["mode"],
-            strength=model.strength if card["mode"] != "plain" else 1.0,
-            fit_intercept=model.intercept != 0.0,
-            reference="half" if card["reference"] == "half" else "all",
-            random_state=card["seed"],
-        )
-        estimator.model_ = model
-    elif kind == "features":
+        return ridge_of(_oblivio.RidgeModel.from_bytes(data))
+    if kind == "features":
         features = _oblivio.FeatureModel.from_bytes(data)
-        estimator = ObliviousTransformer(n_components=features.components)
-        estimator.model_ = features
-    else:
-        kernel = _oblivio.KernelModel.from_bytes(data)
-        estimator = ObliviousKernel(kernel=kernel.kernel)
-        estimator.model_ = kernel
-    estimator._file_columns = [name for name, _ in estimator.model_.feature_columns]
-    estimator.sensitive_feature_names_ = [name for name, _ in estimator.model_.sensitive_columns]
+        estimator = ObliviousTransformer(kernel=features.kernel, n_components=features.components)
+        return _fitted(estimator, features)
+    kernel = _oblivio.KernelModel.from_bytes(data)
+    return _fitted(ObliviousKernel(kernel=kernel.kernel), kernel)
+
+
+def ridge_of(model: _oblivio.RidgeModel) -> Any:
+    """The estimator of a model that has no fit in Python."""
+    from oblivio._ridge import ObliviousRidge
+
+    card = json.loads(model.card())
+    estimator = ObliviousRidge(
+        kernel=model.kernel,
+        n_components=model.components,
+        alpha=card["penalty"],
+        mode=card["mode"],
+        strength=model.strength if card["mode"] != "plain" else 1.0,
+        fit_intercept=model.intercept != 0.0,
+        reference="half" if card["reference"] == "half" else "all",
+        random_state=card["seed"],
+    )
+    return _fitted(estimator, model)
+
+
+def _fitted(estimator: Any, model: Any) -> Any:
+    estimator.model_ = model
+    estimator._file_columns = [name for name, _ in model.feature_columns]
+    estimator.sensitive_feature_names_ = [name for name, _ in model.sensitive_columns]
     estimator.n_features_in_ = len(estimator._file_columns)
     return estimator

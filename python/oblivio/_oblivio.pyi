@@ -11,6 +11,7 @@ __all__ = [
     "FeatureModel",
     "InvalidInputError",
     "KernelModel",
+    "Moments",
     "NumericalError",
     "OffsetModel",
     "RidgeModel",
@@ -52,6 +53,14 @@ class RidgeModel:
     def predict(
         self, table: _Table, sensitive_columns: Sequence[_Column] | None = None, progress: _Progress = None
     ) -> tuple[_Numbers, _Numbers, dict[str, int]]: ...
+    def refresh(
+        self,
+        table: _Table,
+        sensitive_columns: Sequence[_Column],
+        weights: _Numbers | None,
+        least: int,
+        progress: _Progress = None,
+    ) -> tuple[RidgeModel, list[tuple[str, int, float, float, float | None, float, float, bool]], dict[str, int]]: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(data: bytes) -> RidgeModel: ...
@@ -67,6 +76,10 @@ class RidgeModel:
     def needs_sensitive(self) -> bool: ...
     @property
     def coefficients(self) -> _Numbers: ...
+    @property
+    def points(self) -> _Numbers: ...
+    @property
+    def components(self) -> int | None: ...
     @property
     def offsets(self) -> _Numbers: ...
     @property
@@ -84,9 +97,17 @@ class FeatureModel:
         sensitive_columns: Sequence[_Column],
         weights: _Numbers | None,
         settings: Mapping[str, Any],
-        components: int,
         progress: _Progress = None,
     ) -> tuple[FeatureModel, list[str]]: ...
+    @staticmethod
+    def partial_fit(
+        state: bytes | None,
+        table: _Table,
+        sensitive_columns: Sequence[_Column],
+        weights: _Numbers | None,
+        settings: Mapping[str, Any],
+        progress: _Progress = None,
+    ) -> tuple[FeatureModel, bytes, list[str], dict[str, int]]: ...
     def transform(
         self, table: _Table, sensitive_columns: Sequence[_Column] | None = None, progress: _Progress = None
     ) -> tuple[_Numbers, dict[str, int]]: ...
@@ -97,7 +118,56 @@ class FeatureModel:
     @property
     def components(self) -> int: ...
     @property
+    def landmarks(self) -> _Numbers: ...
+    @property
+    def kernel(self) -> str: ...
+    @property
     def sensitive_columns(self) -> list[tuple[str, str]]: ...
+    @property
+    def feature_columns(self) -> list[tuple[str, list[str] | None]]: ...
+
+@final
+class Moments:
+    @staticmethod
+    def begin(
+        table: _Table,
+        sensitive_columns: Sequence[_Column],
+        target: _Numbers | None,
+        weights: _Numbers | None,
+        settings: Mapping[str, Any],
+        progress: _Progress = None,
+    ) -> tuple[Moments, list[str]]: ...
+    def add(
+        self,
+        table: _Table,
+        sensitive_columns: Sequence[_Column],
+        target: _Numbers | None,
+        weights: _Numbers | None,
+        progress: _Progress = None,
+    ) -> tuple[Moments, dict[str, int]]: ...
+    def empty(self) -> Moments: ...
+    def merged(self, other: Moments) -> Moments: ...
+    def without(self, other: Moments) -> Moments: ...
+    def ridge(
+        self, target: str, settings: Mapping[str, Any], progress: _Progress = None
+    ) -> tuple[RidgeModel, list[str], dict[str, int]]: ...
+    def grid(
+        self, strengths: Sequence[float], penalties: Sequence[float], settings: Mapping[str, Any]
+    ) -> dict[str, _Numbers]: ...
+    def to_bytes(self, note: str) -> bytes: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> Moments: ...
+    @staticmethod
+    def note_of(data: bytes) -> str: ...
+    def __reduce__(self) -> tuple[Callable[[bytes], Moments], tuple[bytes]]: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def weight(self) -> float: ...
+    @property
+    def components(self) -> int: ...
+    @property
+    def kernel(self) -> str: ...
     @property
     def feature_columns(self) -> list[tuple[str, list[str] | None]]: ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -10,14 +10,44 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from oblivio import _oblivio
-from oblivio._base import ObliviousEstimator, number
+from oblivio._base import ObliviousEstimator, count, number
 from oblivio._files import Saved
-from oblivio._input import OblivioWarning, warn
+from oblivio._input import Features, NamedColumn, OblivioWarning, warn
+from oblivio._stream import NeedsComponents, Streamed
 
-__all__ = ["OblivioWarning", "ObliviousRidge"]
+__all__ = ["Drift", "OblivioWarning", "ObliviousRidge"]
 
 
-class ObliviousRidge(RegressorMixin, Saved, ObliviousEstimator):  # type: ignore[misc]
+class Drift(NamedTuple):
+    """How the score before the offset has moved in one cell since the fit.
+
+    Attributes
+    ----------
+    cell : str
+        The cell in words.
+    rows : int
+        Its new rows.
+    mean_before, mean_after : float
+        The mean score at the fit, and over the new rows (that of the fit where there are none).
+    z : float or None
+        Their difference over its standard error; None where the new rows have no spread.
+    offset_before, offset_after : float
+        The offset at the fit, and the one from now on.
+    kept : bool
+        Whether there were too few new rows, so that the cell keeps its mean and its share of the population.
+    """
+
+    cell: str
+    rows: int
+    mean_before: float
+    mean_after: float
+    z: float | None
+    offset_before: float
+    offset_after: float
+    kept: bool
+
+
+class ObliviousRidge(RegressorMixin, Streamed, Saved, ObliviousEstimator):  # type: ignore[misc]
     """Kernel ridge regression whose predictions have the influence of sensitive features taken out.
 
     On the reference rows (by default: all rows of the fit) the mean prediction is the same in every cell of the
@@ -34,6 +64,15 @@ class ObliviousRidge(RegressorMixin, Saved, ObliviousEstimator):  # type: ignore
         As in the kernel's formula. ``"scale"`` is 1/(d·Var X), ``"median"`` one over the median (squared) distance.
     degree, coef0 : int and float, default=3 and 1.0
         Of the polynomial kernel.
+    n_components : int or None, default=None
+        None is the exact path, whose cost grows with the square of the rows. A number is the explicit path: the
+        regression has Nyström features of at most so many landmarks, and its cost grows with the rows.
+    landmarks : {"cholesky", "k-means++", "uniform"}, default="cholesky"
+        How landmarks are chosen among the distinct rows of the fit: each drawn in proportion to what the ones before
+        leave of k(x, x); in proportion to the squared distance from the nearest one before; or all alike.
+    tolerance : float, default=0.0
+        Landmarks stop being added once the share of the kernel's trace they leave out is no more than this. For
+        ``landmarks="cholesky"`` only: the others cannot tell.
     alpha : float, default=1.0
         The penalty: larger is smoother.
     fit_intercept : bool, default=False
@@ -73,8 +112,12 @@ class ObliviousRidge(RegressorMixin, Saved, ObliviousEstimator):  # type: ignore
     ----------
     model_ : RidgeModel
         The engine's fitted model.
+    n_components_ : int or None
+        The number of landmarks; None on the exact path.
+    landmarks_ : ndarray or None
+        The landmarks, as encoded: one in each row. None on the exact path.
     dual_coef_ : ndarray
-        The coefficients of the kernel expansion.
+        The coefficients of the kernel expansion: over the landmarks, or on the exact path over the rows of the fit.
     intercept_ : float
         The constant.
     offsets_ : ndarray
@@ -106,6 +149,9 @@ class ObliviousRidge(RegressorMixin, Saved, ObliviousEstimator):  # type: ignore
         gamma: Any = "scale",
         degree: int = 3,
         coef0: float = 1.0,
+        n_components: int | None = None,
+        landmarks: str = "cholesky",
+        tolerance: float = 0.0,
         alpha: float = 1.0,
         fit_intercept: bool = False,
         mode: str = "oblivious",
@@ -127,6 +173,9 @@ class ObliviousRidge(RegressorMixin, Saved, ObliviousEstimator):  # type: ignore
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.tolerance = tolerance
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.mode = mode
@@ -168,28 +217,95 @@ class ObliviousRidge(RegressorMixin, Saved, ObliviousEstimator):  # type: ignore
         reference_rows : mask or row numbers, default=None
             Rows that estimate the conditional means; the others then train. Overrules ``reference``.
         """
-        self.__dict__.pop("model_", None)
-        self.__dict__.pop("_file_columns", None)
+        self._forget()
         features, sensitive = self._read_fit(X, sensitive_features)
-        target = _target(y, features.rows)
-        settings = self._settings(features, sensitive, reference_rows) | {
-            "kernel": self._kernel_expression(),
-            "alpha": number("alpha", self.alpha),
-            "mode": self.mode,
-            "fit_intercept": bool(self.fit_intercept),
-            "solver": self.solver,
-        }
         model, remarks, uses = _oblivio.RidgeModel.fit(
             features.table(),
             sensitive,
-            target,
+            read_target(y, features.rows),
             self._weights(sample_weight, features.rows),
-            settings,
+            self._ridge_settings(features, sensitive, reference_rows),
             self._progress(),
         )
         self.model_ = model
         warn(remarks, uses)
         return self
+
+    @NeedsComponents
+    def partial_fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> ObliviousRidge:
+        """Fit to rows that come in batches: the model is that of all rows since the first call, or since ``fit``.
+
+        The first batch settles how columns are encoded, the kernel's numbers, the landmarks, how sensitive features are
+        read and where continuous ones are cut: let it look like the rest. Later batches add rows; new sensitive
+        categories join, new categories of X follow ``handle_unknown``. Of the parameters, ``alpha``, ``strength``,
+        ``mode`` and ``fit_intercept`` can change between calls.
+
+        Needs ``n_components``. Only sums over the rows are kept, so ``mode="m-oblivious"`` and ``reference="half"`` are
+        refused. The sums are pickled with the estimator but are not in the file that ``save`` writes: a model from
+        ``load`` cannot go on. Neither does ``fit`` keep any: a ``partial_fit`` after it begins anew.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight
+            As in :meth:`fit`.
+        """
+        features, sensitive = self._read_batch(X, sensitive_features)
+        name, target = read_target(y, features.rows)
+        weights = self._weights(sample_weight, features.rows)
+        settings = self._ridge_settings(features, sensitive)
+        state: _oblivio.Moments | None = getattr(self, "_state", None)
+        remarks: list[str] = []
+        added: dict[str, int] = {}
+        if state is None:
+            state, remarks = _oblivio.Moments.begin(
+                features.table(), sensitive, target, weights, settings, self._progress()
+            )
+        else:
+            name = self._target_name
+            state, added = state.add(features.table(), sensitive, target, weights, self._progress())
+        model, more, uses = state.ridge(name, settings, self._progress())
+        self.model_, self._state, self._target_name = model, state, name
+        warn([*remarks, *more], uses | {case: uses[case] + times for case, times in added.items()})
+        return self
+
+    def refresh(
+        self, X: Any, *, sensitive_features: Any = None, sample_weight: Any = None, min_rows: int = 30
+    ) -> list[Drift]:
+        """Take the offsets from new rows, which need no labels: for when the features have drifted since the fit.
+
+        The regression stays as it is. A later ``partial_fit`` has the offsets of its own rows again.
+
+        Parameters
+        ----------
+        X, sensitive_features
+            As in :meth:`predict`. Rows without a cell of their own are left out.
+        sample_weight : array of shape (n_samples,), default=None
+            How often each row counts.
+        min_rows : int, default=30
+            A cell with fewer new rows keeps its mean.
+
+        Returns
+        -------
+        list of Drift
+            One for each cell.
+        """
+        model = self._fitted_model()
+        if not self.sensitive_feature_names_:
+            raise _oblivio.InvalidInputError(
+                "ObliviousRidge was fitted without sensitive features and has no offsets to refresh; fit it with them"
+            )
+        features, sensitive = self._read_new(X, sensitive_features, "refresh", needed=True)
+        self.model_, drift, uses = model.refresh(
+            features.table(),
+            sensitive or [],
+            self._weights(sample_weight, features.rows),
+            count("min_rows", min_rows),
+            self._progress(),
+        )
+        warn([], uses)
+        return [Drift(*row) for row in drift]
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
         """Predict: h(x) − t·b(s).
@@ -217,11 +333,37 @@ class ObliviousRidge(RegressorMixin, Saved, ObliviousEstimator):  # type: ignore
         predictions = self.predict(X, sensitive_features=sensitive_features)
         return float(r2_score(y, predictions, sample_weight=sample_weight))
 
+    def _ridge_settings(
+        self, features: Features, sensitive: list[NamedColumn], reference_rows: Any = None
+    ) -> dict[str, Any]:
+        return (
+            self._settings(features, sensitive, reference_rows)
+            | self._landmark_settings()
+            | {
+                "kernel": self._kernel_expression(),
+                "alpha": number("alpha", self.alpha),
+                "mode": self.mode,
+                "fit_intercept": bool(self.fit_intercept),
+                "solver": self.solver,
+            }
+        )
+
     def _fitted_model(self) -> _oblivio.RidgeModel:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self, "model_")
         return self.model_
+
+    @property
+    def n_components_(self) -> int | None:
+        """The number of landmarks; None on the exact path."""
+        return self._fitted_model().components
+
+    @property
+    def landmarks_(self) -> np.ndarray[Any, Any] | None:
+        """The landmarks, as encoded; None on the exact path."""
+        model = self._fitted_model()
+        return None if model.components is None else model.points
 
     @property
     def dual_coef_(self) -> np.ndarray[Any, Any]:
@@ -249,10 +391,10 @@ class ObliviousRidge(RegressorMixin, Saved, ObliviousEstimator):  # type: ignore
         return dict(self._fitted_model().sensitive_columns)
 
 
-def _target(y: Any, rows: int) -> tuple[str, np.ndarray[Any, Any]]:
+def read_target(y: Any, rows: int, who: str = "ObliviousRidge") -> tuple[str, np.ndarray[Any, Any]]:
     """The target's name and its values as numbers."""
     if y is None:
-        raise _oblivio.InvalidInputError("ObliviousRidge requires y to be passed, but the target y is None")
+        raise _oblivio.InvalidInputError(f"{who} requires y to be passed, but the target y is None")
     name = str(getattr(y, "name", None) or "y")
     values = column_or_1d(y, warn=True)
     if values.dtype.kind not in "biuf":

@@ -9,14 +9,16 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from oblivio import _oblivio
-from oblivio._base import ObliviousEstimator, count
+from oblivio._base import ObliviousEstimator
 from oblivio._files import Saved
-from oblivio._input import warn
+from oblivio._input import Features, NamedColumn, warn
+from oblivio._stream import Streamed
 
 
 class ObliviousTransformer(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
+    Streamed,
     Saved,
     ObliviousEstimator,
 ):
@@ -32,12 +34,18 @@ class ObliviousTransformer(
 sensitive_feature_ids, categorical_features, categorical_sensitive, standardize, random_state, verbose
         As in :class:`ObliviousRidge`.
     n_components : int, default=256
-        The number of features: landmarks drawn from the distinct rows of the fit.
+        The most features: one for each landmark, drawn from the distinct rows of the fit.
+    landmarks, tolerance
+        As in :class:`ObliviousRidge`. With a tolerance there may be fewer features.
 
     Attributes
     ----------
     model_ : FeatureModel
         The engine's fitted map.
+    n_components_ : int
+        The number of landmarks, and of features.
+    landmarks_ : ndarray
+        The landmarks, as encoded: one in each row.
     sensitive_feature_names_ : list of str
         The sensitive features.
 
@@ -62,6 +70,8 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, standardize,
         degree: int = 3,
         coef0: float = 1.0,
         n_components: int = 256,
+        landmarks: str = "cholesky",
+        tolerance: float = 0.0,
         strength: float = 1.0,
         cells: Any = "auto",
         binning: str = "quantile",
@@ -80,6 +90,8 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, standardize,
         self.degree = degree
         self.coef0 = coef0
         self.n_components = n_components
+        self.landmarks = landmarks
+        self.tolerance = tolerance
         self.strength = strength
         self.cells = cells
         self.binning = binning
@@ -103,20 +115,40 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, standardize,
         reference_rows: Any = None,
     ) -> ObliviousTransformer:
         """Fit the features; y is not used. Parameters as in :meth:`ObliviousRidge.fit`."""
-        self.__dict__.pop("model_", None)
-        self.__dict__.pop("_file_columns", None)
+        self._forget()
         features, sensitive = self._read_fit(X, sensitive_features)
-        settings = self._settings(features, sensitive, reference_rows) | {"kernel": self._kernel_expression()}
         model, remarks = _oblivio.FeatureModel.fit(
             features.table(),
             sensitive,
             self._weights(sample_weight, features.rows),
-            settings,
-            count("n_components", self.n_components),
+            self._feature_settings(features, sensitive, reference_rows),
             self._progress(),
         )
         self.model_ = model
         warn(remarks)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> ObliviousTransformer:
+        """Fit to rows that come in batches; y is not used.
+
+        The first batch settles how columns are encoded, the kernel's numbers, the landmarks, how sensitive features are
+        read and where continuous ones are cut. Later batches move the means of the cells; new sensitive categories
+        join, new categories of X follow ``handle_unknown``. ``reference="half"`` is refused. As with
+        :meth:`ObliviousRidge.partial_fit`, a model from ``load`` cannot go on, and a call after ``fit`` begins anew.
+        """
+        features, sensitive = self._read_batch(X, sensitive_features)
+        model, state, remarks, uses = _oblivio.FeatureModel.partial_fit(
+            getattr(self, "_state", None),
+            features.table(),
+            sensitive,
+            self._weights(sample_weight, features.rows),
+            self._feature_settings(features, sensitive),
+            self._progress(),
+        )
+        self.model_, self._state = model, state
+        warn(remarks, uses)
         return self
 
     def transform(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
@@ -142,6 +174,30 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, standardize,
             X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, reference_rows=reference_rows
         )
         return self.transform(X, sensitive_features=sensitive_features)
+
+    def _feature_settings(
+        self, features: Features, sensitive: list[NamedColumn], reference_rows: Any = None
+    ) -> dict[str, Any]:
+        if self.n_components is None:
+            raise _oblivio.InvalidInputError("n_components must be a positive whole number, got None")
+        return (
+            self._settings(features, sensitive, reference_rows)
+            | self._landmark_settings()
+            | {"kernel": self._kernel_expression()}
+        )
+
+    @property
+    def n_components_(self) -> int:
+        """The number of landmarks, and of features."""
+        check_is_fitted(self, "model_")
+        return int(self.model_.components)
+
+    @property
+    def landmarks_(self) -> np.ndarray[Any, Any]:
+        """The landmarks, as encoded."""
+        check_is_fitted(self, "model_")
+        landmarks: np.ndarray[Any, Any] = self.model_.landmarks
+        return landmarks
 
     @property
     def _n_features_out(self) -> int:

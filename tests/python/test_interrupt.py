@@ -49,8 +49,19 @@ os._exit(0)
             "    [kernel.matrix(X, s) for _ in range(99)]",
             True,
         ),
+        ("[ob.ObliviousRidge(n_components=300).fit(X, y, sensitive_features=s) for _ in range(999)]", True),
+        (
+            "moments = ob.Moments(kernel='rbf').update(X[:500], s[:500], y[:500])\n"
+            "    [moments.update(X, s, y) for _ in range(999)]",
+            True,
+        ),
+        (
+            "model.set_params(n_components=200).partial_fit(X[:500], y[:500], sensitive_features=s[:500])\n"
+            "    [model.partial_fit(X, y, sensitive_features=s) for _ in range(999)]",
+            True,
+        ),
     ],
-    ids=["fit", "kernel fit", "matrix", "symmetric matrix"],
+    ids=["fit", "kernel fit", "matrix", "symmetric matrix", "explicit fit", "moments", "partial fit"],
 )
 def test_ctrl_c(call, kept):
     if call.startswith("ob.ObliviousKernel"):
@@ -76,9 +87,20 @@ def sample(rows, seed=0):
     return rng.normal(size=(rows, 4)), rng.normal(size=rows), rng.integers(0, 3, rows)
 
 
-def test_the_lock_is_free_during_a_fit():
+def _fit(X, y, s):
+    return lambda: ob.ObliviousRidge().fit(X, y, sensitive_features=s)
+
+
+def _update(X, y, s):
+    moments = ob.Moments(kernel="rbf", n_components=400).update(X[:1000], s[:1000], y[:1000])
+    X, y, s = np.tile(X, (5, 1)), np.tile(y, 5), np.tile(s, 5)
+    return lambda: moments.update(X, s, y)
+
+
+@pytest.mark.parametrize("work", [_fit, _update])
+def test_the_lock_is_free_during(work):
     """Another thread counts on while the engine works; under a held lock it would stand still."""
-    X, y, s = sample(4000)
+    work = work(*sample(4000))
     counts, done = [], threading.Event()
 
     def count():
@@ -89,13 +111,26 @@ def test_the_lock_is_free_during_a_fit():
     thread = threading.Thread(target=count)
     thread.start()
     start = time.monotonic()
-    ob.ObliviousRidge().fit(X, y, sensitive_features=s)
+    work()
     end = time.monotonic()
     done.set()
     thread.join()
     during = [moment for moment in counts if start < moment < end]
     assert len(during) > 5
     assert np.diff([start, *during, end]).max() < 0.5 * (end - start) + 0.05
+
+
+def test_one_plan_can_gather_in_many_threads():
+    X, y, s = sample(4000)
+    plan = ob.Moments(kernel="rbf", n_components=50).update(X, s, y).empty()
+    parts = np.split(np.arange(4000), 8)
+    with ThreadPoolExecutor(4) as pool:
+        shards = list(pool.map(lambda rows: plan.empty().update(X[rows], s[rows], y[rows]), parts))
+    merged = plan.empty()
+    for shard in shards:
+        merged.merge(shard)
+    expected = plan.empty().update(X, s, y).ridge().predict(X, sensitive_features=s)
+    np.testing.assert_allclose(merged.ridge().predict(X, sensitive_features=s), expected, atol=1e-10)
 
 
 def test_two_fits_in_two_threads_are_the_two_one_after_the_other():

@@ -31,6 +31,8 @@ mod _oblivio {
     #[pymodule_export]
     use super::models::kernel::KernelModel;
     #[pymodule_export]
+    use super::models::moments::Moments;
+    #[pymodule_export]
     use super::models::offsets::OffsetModel;
     #[pymodule_export]
     use super::models::ridge::RidgeModel;
@@ -53,7 +55,7 @@ fn cli_main(py: Python<'_>, arguments: Vec<OsString>) -> i32 {
     py.detach(|| oblivio_cli::run(arguments))
 }
 
-/// What the bytes of a model file hold: `ridge`, `features` or `kernel`.
+/// What the bytes of a file hold: `ridge`, `features`, `kernel`, or what is no model yet: `moments`, `checkpoint`.
 #[pyfunction]
 fn kind_of(data: &[u8]) -> PyResult<String> {
     oblivio::kind_of(data).map_err(errors::raise)

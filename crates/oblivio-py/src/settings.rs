@@ -1,12 +1,15 @@
 //! Settings from Python: a dictionary whose values are spelled as on the command line.
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use oblivio::learn::Intercept;
 use oblivio::{
     Components, FeatureSettings, KernelSettings, Mode, Named, PartitionRule, Policies, Reference,
     Result, Scaling, Settings,
 };
+
+use crate::errors::raise;
 
 /// What every estimator has.
 #[derive(FromPyObject)]
@@ -30,11 +33,32 @@ pub(crate) struct Common {
 /// What ridge regression has besides.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Regression {
+struct Regression {
     alpha: f64,
     mode: String,
     fit_intercept: bool,
     solver: String,
+}
+
+/// How many landmarks there are to be, and how they are found.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Landmarks {
+    components: Option<usize>,
+    landmarks: String,
+    tolerance: f64,
+}
+
+impl Landmarks {
+    /// `None` is the exact path.
+    fn components(&self) -> Result<Option<Components>> {
+        let selection = Named::named(&self.landmarks)?;
+        Ok(self.components.map(|count| Components {
+            count,
+            selection,
+            tolerance: self.tolerance,
+        }))
+    }
 }
 
 impl Common {
@@ -64,7 +88,7 @@ impl Common {
         }
     }
 
-    pub(crate) fn ridge(&self, regression: &Regression) -> Result<Settings> {
+    fn ridge(&self, regression: &Regression, landmarks: &Landmarks) -> Result<Settings> {
         Ok(Settings {
             kernel: self.kernel.parse()?,
             penalty: regression.alpha,
@@ -78,7 +102,7 @@ impl Common {
                 Intercept::None
             },
             solver: Named::named(&regression.solver)?,
-            components: None,
+            components: landmarks.components()?,
             seed: self.seed,
         })
     }
@@ -92,14 +116,32 @@ impl Common {
         })
     }
 
-    pub(crate) fn features(&self, components: usize) -> Result<FeatureSettings> {
+    fn features(&self, landmarks: &Landmarks) -> Result<FeatureSettings> {
+        // The engine refuses zero, and a map without landmarks is none.
+        let none = Components::new(0);
         Ok(FeatureSettings {
             kernel: self.kernel.parse()?,
-            components: Components::new(components),
+            components: landmarks.components()?.unwrap_or(none),
             strength: self.strength,
             partition: self.partition()?,
             reference: self.reference()?,
             seed: self.seed,
         })
     }
+}
+
+/// The settings of a regression.
+pub(crate) fn ridge(settings: &Bound<'_, PyDict>) -> PyResult<(Common, Settings)> {
+    let common: Common = settings.extract()?;
+    let ridge = common
+        .ridge(&settings.extract()?, &settings.extract()?)
+        .map_err(raise)?;
+    Ok((common, ridge))
+}
+
+/// The settings of features.
+pub(crate) fn features(settings: &Bound<'_, PyDict>) -> PyResult<(Common, FeatureSettings)> {
+    let common: Common = settings.extract()?;
+    let features = common.features(&settings.extract()?).map_err(raise)?;
+    Ok((common, features))
 }

@@ -104,6 +104,8 @@ impl Gather {
         }
         self.rows += rows.len();
         if self.overlap() {
+            // No row is assigned by its number, so more may come than were announced.
+            self.table_rows = self.table_rows.max(self.rows);
             // Weights of zero are left out there, too.
             return self.reference.update(batch, watch);
         }

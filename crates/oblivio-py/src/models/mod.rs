@@ -1,14 +1,16 @@
 //! Fitted values as Python sees them.
 
 pub(crate) mod kernel;
+pub(crate) mod moments;
 pub(crate) mod offsets;
 pub(crate) mod ridge;
 pub(crate) mod transformer;
 
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use oblivio::{Kind, Partition, Uses, Warning};
+use oblivio::{Kind, Partition, Points, Uses, Warning};
 
 /// How a value is pickled: through the bytes of its file.
 type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
@@ -40,4 +42,9 @@ fn uses_dict(py: Python<'_>, uses: Uses) -> PyResult<Bound<'_, PyDict>> {
 
 fn texts(warnings: &[Warning]) -> Vec<String> {
     warnings.iter().map(Warning::to_string).collect()
+}
+
+/// Points, one in each row.
+fn rows_of<'py>(py: Python<'py>, points: &Points<'_>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    PyArray1::from_slice(py, points.values()).reshape([points.len(), points.dim()])
 }

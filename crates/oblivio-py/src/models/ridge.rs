@@ -1,23 +1,39 @@
 //! A fitted regression.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use oblivio::{Encoder, Model, Training, Uses};
+use oblivio::{Drift, Encoder, Model, Training, Uses};
 
-use super::{Reduced, sensitive_columns, texts, uses_dict};
+use super::{Reduced, rows_of, sensitive_columns, texts, uses_dict};
 use crate::errors::raise;
 use crate::input::{NamedColumn, Table, sensitive};
-use crate::run;
-use crate::settings::{Common, Regression};
+use crate::{run, settings};
 
 /// A vector for Python.
 type Numbers<'py> = Bound<'py, PyArray1<f64>>;
 
 /// Ridge regression on plain or oblivious features, fitted.
 #[pyclass(frozen, module = "oblivio._oblivio")]
-pub(crate) struct RidgeModel(Model);
+pub(crate) struct RidgeModel(pub(super) Model);
+
+/// Cell, rows, means before and after, z, offsets before and after, and whether the cell was kept as it was.
+type DriftRow = (String, usize, f64, f64, Option<f64>, f64, f64, bool);
+
+fn drift_row(drift: Drift) -> DriftRow {
+    let (offset_before, offset_after) = drift.offsets;
+    (
+        drift.label,
+        drift.rows,
+        drift.before,
+        drift.after,
+        drift.z,
+        offset_before,
+        offset_after,
+        drift.kept,
+    )
+}
 
 #[pymethods]
 impl RidgeModel {
@@ -33,10 +49,7 @@ impl RidgeModel {
         settings: &Bound<'py, PyDict>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Self, Vec<String>, Bound<'py, PyDict>)> {
-        let common: Common = settings.extract()?;
-        let ridge = common
-            .ridge(&settings.extract::<Regression>()?)
-            .map_err(raise)?;
+        let (common, ridge) = settings::ridge(settings)?;
         let (name, target) = target;
         let target = target.as_array().to_vec();
         let weights = weights.map(|w| w.as_array().to_vec());
@@ -93,6 +106,37 @@ impl RidgeModel {
         ))
     }
 
+    /// The model with offsets from new rows, how far every cell has drifted, and how often policies were used.
+    #[pyo3(signature = (table, sensitive_columns, weights, least, progress=None))]
+    fn refresh<'py>(
+        &self,
+        py: Python<'py>,
+        table: Table<'py>,
+        sensitive_columns: Vec<NamedColumn<'py>>,
+        weights: Option<PyReadonlyArray1<'py, f64>>,
+        least: usize,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Self, Vec<DriftRow>, Bound<'py, PyDict>)> {
+        let (points, unseen_level) = table.points(&self.0.encoder).map_err(raise)?;
+        let given = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
+        let weights = weights.map(|w| w.as_array().to_vec());
+        let (predictor, drift, uses) = run::borrowed(py, progress, |watch| {
+            let mut refresh = self.0.predictor.refresh()?;
+            refresh.update(&points, &given, weights.as_deref(), watch)?;
+            refresh.finish(least)
+        })?;
+        let model = Model {
+            predictor,
+            ..self.0.clone()
+        };
+        let uses = Uses {
+            unseen_level,
+            ..uses
+        };
+        let drift = drift.into_iter().map(drift_row).collect();
+        Ok((Self(model), drift, uses_dict(py, uses)?))
+    }
+
     /// The bytes of the model file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.0.to_bytes().map_err(raise)?))
@@ -143,6 +187,18 @@ impl RidgeModel {
     #[getter]
     fn coefficients<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, self.0.predictor.coefficients())
+    }
+
+    /// The points of the expansion, one in each row.
+    #[getter]
+    fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        rows_of(py, self.0.predictor.points())
+    }
+
+    /// The number of landmarks; `None` on the exact path.
+    #[getter]
+    fn components(&self) -> Option<usize> {
+        self.0.card.components
     }
 
     /// The offset of each cell.

@@ -4,14 +4,13 @@ use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use oblivio::{Training, Transformer, Uses};
+use oblivio::{Batch, Checkpoint, SensitiveRows, Training, Transformer, Uses};
 
 use super::ridge::feature_columns;
-use super::{Reduced, sensitive_columns, texts, uses_dict};
+use super::{Reduced, rows_of, sensitive_columns, texts, uses_dict};
 use crate::errors::raise;
 use crate::input::{NamedColumn, Table, sensitive};
-use crate::run;
-use crate::settings::Common;
+use crate::{run, settings};
 
 /// Oblivious features on landmarks, fitted.
 #[pyclass(frozen, module = "oblivio._oblivio")]
@@ -21,18 +20,16 @@ pub(crate) struct FeatureModel(Transformer);
 impl FeatureModel {
     /// Fits; returns the features and remarks.
     #[staticmethod]
-    #[pyo3(signature = (table, sensitive_columns, weights, settings, components, progress=None))]
+    #[pyo3(signature = (table, sensitive_columns, weights, settings, progress=None))]
     fn fit<'py>(
         py: Python<'py>,
         table: Table<'py>,
         sensitive_columns: Vec<NamedColumn<'py>>,
         weights: Option<PyReadonlyArray1<'py, f64>>,
         settings: &Bound<'py, PyDict>,
-        components: usize,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Self, Vec<String>)> {
-        let common: Common = settings.extract()?;
-        let features = common.features(components).map_err(raise)?;
+        let (common, features) = settings::features(settings)?;
         let weights = weights.map(|w| w.as_array().to_vec());
         let unseen = features.partition.policies.category;
         let encoder = table
@@ -53,6 +50,78 @@ impl FeatureModel {
             features,
         };
         Ok((Self(transformer), texts(&warnings)))
+    }
+
+    /// Fits to rows that come in batches: to the first, or to one more than the `state` has seen. Returns the features, the
+    /// state to go on from, remarks, and how often policies were used.
+    #[staticmethod]
+    #[pyo3(signature = (state, table, sensitive_columns, weights, settings, progress=None))]
+    fn partial_fit<'py>(
+        py: Python<'py>,
+        state: Option<&[u8]>,
+        table: Table<'py>,
+        sensitive_columns: Vec<NamedColumn<'py>>,
+        weights: Option<PyReadonlyArray1<'py, f64>>,
+        settings: &Bound<'py, PyDict>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Self, Bound<'py, PyBytes>, Vec<String>, Bound<'py, PyDict>)> {
+        let (common, features) = settings::features(settings)?;
+        let weights = weights.map(|w| w.as_array().to_vec());
+        let (encoder, begun) = match state {
+            Some(state) => {
+                let checkpoint = Checkpoint::from_bytes(state).map_err(raise)?;
+                let (encoder, fit) = checkpoint.into_features(&features).map_err(raise)?;
+                (encoder, Some(fit))
+            }
+            None => {
+                let unseen = features.partition.policies.category;
+                let encoder = table
+                    .encoder(&common, weights.as_deref(), unseen)
+                    .map_err(raise)?;
+                (encoder, None)
+            }
+        };
+        let (points, unseen_level) = table.points(&encoder).map_err(raise)?;
+        let points = points.into_owned();
+        let sensitive = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
+        let (fit, features, warnings) = run::owned(py, progress, move |watch| {
+            let weights = weights.as_deref();
+            let fit = if let Some(mut fit) = begun {
+                let batch = Batch {
+                    points: &points,
+                    sensitive: SensitiveRows::Columns(&sensitive),
+                    targets: None,
+                    weights,
+                };
+                fit.update(batch, watch)?;
+                fit
+            } else {
+                let training = Training {
+                    points: &points,
+                    sensitive: &sensitive,
+                    targets: &[],
+                    weights,
+                };
+                features.begin_with(training, watch)?
+            };
+            let (features, warnings) = fit.clone().finish(watch)?;
+            Ok((fit, features, warnings))
+        })?;
+        let state = Checkpoint::of_features(&encoder, &fit, String::new())
+            .to_bytes()
+            .map_err(raise)?;
+        let uses = Uses {
+            unseen_level,
+            ..Uses::default()
+        };
+        let model = Self(Transformer { encoder, features });
+        let remarks = texts(&warnings);
+        Ok((
+            model,
+            PyBytes::new(py, &state),
+            remarks,
+            uses_dict(py, uses)?,
+        ))
     }
 
     /// The features, and how often policies were used.
@@ -103,6 +172,18 @@ impl FeatureModel {
     #[getter]
     fn components(&self) -> usize {
         self.0.features.map().len()
+    }
+
+    /// The landmarks, one in each row.
+    #[getter]
+    fn landmarks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        rows_of(py, self.0.features.map().landmarks())
+    }
+
+    /// The kernel, its numbers resolved.
+    #[getter]
+    fn kernel(&self) -> String {
+        self.0.features.map().kernel().to_string()
     }
 
     /// The sensitive columns and how each is read.

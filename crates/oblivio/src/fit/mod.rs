@@ -205,13 +205,14 @@ impl Settings {
             expected: "given, for moments are sums over features",
             value: "none".into(),
         })?;
-        let all: Vec<usize> = (0..sample.targets.len()).collect();
+        let counts = |i: &usize| sample.weights.is_none_or(|weights| weights[*i] > 0.0);
+        let counted: Vec<usize> = (0..sample.targets.len()).filter(counts).collect();
         let settings = Self {
             partition: self.partition.settled(sample.sensitive),
             reference: Reference::All,
             ..self.clone()
         };
-        let kept = sample.rows(&all);
+        let kept = sample.rows(&counted);
         let mut sample = Sample::of(&kept.points, &kept.sensitive, &kept.weights, self.seed);
         if rows > sample.table_rows {
             sample.table_weight *= rows as f64 / sample.table_rows as f64;

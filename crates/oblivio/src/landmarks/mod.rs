@@ -117,6 +117,11 @@ impl FeatureMap {
         self.landmarks.is_empty()
     }
 
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
     /// The landmarks.
     pub fn landmarks(&self) -> &Points<'static> {
         &self.landmarks

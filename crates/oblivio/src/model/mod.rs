@@ -47,6 +47,9 @@ pub struct Card {
     pub reference: String,
     /// The seed.
     pub seed: u64,
+    /// Landmarks of the explicit path; `None` is the exact path, and what files of older versions have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub components: Option<usize>,
     /// Rows whose targets were used.
     pub training_rows: usize,
     /// Rows that estimated the means.
@@ -143,6 +146,7 @@ impl Model {
             penalty: settings.penalty,
             reference: settings.reference.name().into(),
             seed: settings.seed,
+            components: settings.components.map(|_| predictor.points().len()),
             training_rows: summary.training_rows,
             reference_rows: summary.reference_rows,
             training_error: summary.error,

@@ -262,6 +262,22 @@ impl Checkpoint {
         }
     }
 
+    /// Moments with the encoding of their columns and remarks of their plan.
+    pub fn of_moments(
+        encoder: &Encoder,
+        moments: &Moments,
+        warnings: &[Warning],
+        note: String,
+    ) -> Self {
+        Self {
+            encoder: encoder.clone(),
+            plan: Arc::clone(&moments.plan),
+            gather: Some(Gather::of(moments.clone())),
+            warnings: warnings.to_vec(),
+            note,
+        }
+    }
+
     /// What the caller wanted to find again.
     pub fn note(&self) -> &str {
         &self.note
@@ -279,8 +295,23 @@ impl Checkpoint {
         Ok((self.encoder, fit))
     }
 
+    /// The moments, with what was kept beside them.
+    pub fn into_moments(self) -> Result<(Encoder, Moments, Vec<Warning>)> {
+        match self.gather {
+            Some(gather) if gather.training.is_none() && self.plan.second => {
+                Ok((self.encoder, gather.reference, self.warnings))
+            }
+            _ => Err(invalid("it is the checkpoint of another kind of fit")),
+        }
+    }
+
     /// The features, with the settings they were begun with.
     pub fn into_features(mut self, settings: &FeatureSettings) -> Result<(Encoder, FeatureFit)> {
+        if self.gather.is_none() && self.plan.has_sensitive() && settings.strength > 0.0 {
+            return Err(invalid(
+                "it was begun at strength 0, without means of the cells",
+            ));
+        }
         if let Some(gather) = &mut self.gather {
             gather.members = settings
                 .reference

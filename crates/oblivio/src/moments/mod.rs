@@ -165,6 +165,12 @@ impl Moments {
         self.sums.rows + self.pending.targets.len()
     }
 
+    /// The sum of their weights.
+    pub fn weight(&self) -> f64 {
+        let last = self.sums.width - 1;
+        self.sums.total()[last] + self.pending.weights.iter().sum::<f64>()
+    }
+
     /// Adds rows.
     pub fn update(&mut self, batch: Batch, watch: &Watch) -> Result<()> {
         batch.check()?;
