@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use comfy_table::{CellAlignment, Table, presets};
-use oblivio::{CellMean, CorrelationRatio, Uses};
+use oblivio::{CellMean, CorrelationRatio, Predictor, Shape, Uses};
 
 /// More cells than this are left to `--json`.
 const MOST_CELLS: usize = 24;
@@ -118,6 +118,23 @@ pub(crate) fn ratio(before: CorrelationRatio, after: CorrelationRatio) -> String
         number(after.value),
         number(after.expected)
     )
+}
+
+/// What an expansion is over.
+pub(crate) fn expansion(predictor: &Predictor, components: Option<usize>) -> String {
+    let basis = predictor.basis();
+    match (basis.shape(), components) {
+        (Shape::Frequencies, _) => counted(basis.len(), "wave"),
+        (Shape::Points, Some(_)) if !basis.holds_rows() => "the features as they are".into(),
+        (Shape::Points, Some(_)) => counted(basis.len(), "landmark"),
+        (Shape::Points, None) => format!("{}, exact", counted(basis.len(), "point")),
+    }
+}
+
+/// So many of a thing.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }
 
 /// Policies used, one sentence each.

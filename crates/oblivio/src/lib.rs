@@ -15,6 +15,7 @@
 #![cfg_attr(doctest, doc = include_str!("../../../README.md"))]
 
 mod audit;
+mod basis;
 mod column;
 mod conditional_mean;
 mod encoder;
@@ -41,6 +42,7 @@ mod survey;
 mod watch;
 
 pub use audit::{CellMean, CorrelationRatio, Tally, cell_means, correlation_ratio};
+pub use basis::{Basis, Shape};
 pub use column::{Column, MISSING, Values};
 pub use conditional_mean::ConditionalMean;
 pub use encoder::{Encoder, Scaling};

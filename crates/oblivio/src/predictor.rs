@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use faer::Mat;
 use serde::{Deserialize, Serialize};
 
+use crate::basis::Basis;
 use crate::error::{Error, Result, Warning};
-use crate::kernel::{Kernel, KernelMatrix};
+use crate::kernel::Kernel;
 use crate::oblivious::check_strength;
 use crate::partition::{Assignment, Partition, PartitionRule, Uses};
 use crate::points::Points;
@@ -18,8 +18,7 @@ use crate::watch::Watch;
 /// Serving needs the kernel at the expansion's points and one look-up; no oblivious matrix is formed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictor {
-    pub(crate) kernel: Kernel,
-    pub(crate) points: Points<'static>,
+    pub(crate) basis: Basis,
     pub(crate) coefficients: Vec<f64>,
     pub(crate) intercept: f64,
     pub(crate) offsets: Option<Offsets>,
@@ -174,8 +173,7 @@ impl Predictor {
         }
         let (points, coefficients): (Vec<&[f64]>, Vec<f64>) = merged.into_values().unzip();
         Self {
-            kernel,
-            points: Points::of_rows(&points),
+            basis: Basis::of_points(kernel, Points::of_rows(&points)),
             coefficients,
             intercept,
             offsets,
@@ -184,12 +182,17 @@ impl Predictor {
 
     /// The kernel of the expansion.
     pub fn kernel(&self) -> &Kernel {
-        &self.kernel
+        &self.basis.kernel
     }
 
-    /// The points of the expansion.
+    /// The functions of the expansion.
+    pub fn basis(&self) -> &Basis {
+        &self.basis
+    }
+
+    /// The points of the expansion, or its frequencies.
     pub fn points(&self) -> &Points<'static> {
-        &self.points
+        &self.basis.points
     }
 
     /// The coefficients g of the expansion.
@@ -221,14 +224,8 @@ impl Predictor {
 
     /// h(x) for every point.
     pub fn expansion_at(&self, points: &Points, watch: &Watch) -> Result<Vec<f64>> {
-        let groups = vec![0; self.points.len()];
-        let values: Mat<f64> = KernelMatrix::between(&self.kernel, points, &self.points)?
-            .grouped_sums(&self.coefficients, &groups, 1, watch)?;
-        let values: Vec<f64> = values
-            .col_as_slice(0)
-            .iter()
-            .map(|v| v + self.intercept)
-            .collect();
+        let values = self.basis.expansion(points, &self.coefficients, watch)?;
+        let values: Vec<f64> = values.iter().map(|v| v + self.intercept).collect();
         if values.iter().any(|v| !v.is_finite()) {
             return Err(Error::Overflow { what: "a score" });
         }

@@ -78,7 +78,7 @@ impl Predictor {
     ) -> Result<(Self, Vec<Drift>)> {
         let offsets = self.refreshable()?;
         let plan = moments.plan();
-        if plan.map.landmarks != self.points || plan.map.kernel != self.kernel {
+        if plan.map.basis != self.basis {
             return Err(Error::UnlikeMoments {
                 problem: "the predictor has other landmarks",
             });

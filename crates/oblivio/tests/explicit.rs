@@ -11,8 +11,8 @@ use std::sync::Arc;
 use common::{CUTS, Cut, Table, apart, settings, size, watch};
 use oblivio::learn::{Intercept, Ridge, Solver};
 use oblivio::{
-    Batch, Components, Error, Mode, Moments, Plan, Points, Reference, Selection, Sensitive,
-    SensitiveRows, Settings, Training, correlation_ratio,
+    Batch, Components, Error, FeatureMap, Mode, Moments, Plan, Points, Reference, Selection,
+    Sensitive, SensitiveRows, Settings, Training, correlation_ratio,
 };
 use proptest::prelude::*;
 
@@ -514,4 +514,117 @@ fn new_rows_refresh_the_offsets_and_drift_is_seen() {
     few.update(&part.table.points, &part.sensitive, None, &watch())
         .unwrap();
     assert!(matches!(few.finish(100_000), Err(Error::TooFewRows { .. })));
+}
+
+/// Products of waves average to the kernel: with m frequencies the standard deviation is at most √(1/(2m)).
+#[test]
+fn waves_average_to_the_kernel() {
+    let table = Table::new(12, 3, 2);
+    for text in [
+        "rbf(gamma=0.3)",
+        "laplacian(gamma=0.2)",
+        "matern12(gamma=0.4)",
+        "matern32(gamma=0.4)",
+        "matern52(gamma=0.4)",
+    ] {
+        let kernel = common::kernel(text);
+        let components = Components {
+            selection: Selection::Fourier,
+            ..Components::new(20_000)
+        };
+        let basis_of = |seed| {
+            let choose = FeatureMap::choose(
+                kernel.clone(),
+                &table.points,
+                Components {
+                    count: 2000,
+                    ..components
+                },
+                seed,
+                &watch(),
+            );
+            choose.unwrap().0
+        };
+        let maps: Vec<FeatureMap> = (0..10).map(basis_of).collect();
+        let features: Vec<Vec<f64>> = maps
+            .iter()
+            .map(|map| map.features(&table.points, &watch()).unwrap())
+            .collect();
+        for i in 0..12 {
+            for j in 0..12 {
+                let mean: f64 = features
+                    .iter()
+                    .map(|f| {
+                        let rows: Vec<&[f64]> = f.chunks(2000).collect();
+                        rows[i].iter().zip(rows[j]).map(|(a, b)| a * b).sum::<f64>()
+                    })
+                    .sum::<f64>()
+                    / 10.0;
+                let expected = kernel.at(table.points.row(i), table.points.row(j));
+                assert!(
+                    (mean - expected).abs() < 5.0 * (0.5f64 / 10_000.0).sqrt(),
+                    "{text}: {mean} for {expected}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn waves_need_no_sample_to_agree() {
+    let table = Table::new(300, 2, 30);
+    let cut = Cut::Group;
+    let components = Components {
+        selection: Selection::Fourier,
+        ..Components::new(61)
+    };
+    let settings = Settings {
+        components: Some(components),
+        ..settings("rbf(gamma=0.4)")
+    };
+    // Each part settles its own plan, and they agree all the same.
+    let parts: Vec<Moments> = (0..3)
+        .map(|k| {
+            let rows: Vec<usize> = (0..300).filter(|i| i % 3 == k).collect();
+            let part = table.select(&rows);
+            moments(&plan(&part, &settings, cut), &part, &all(&part), cut)
+        })
+        .collect();
+    let mut merged = parts[2].clone();
+    merged.merge(&parts[0], &watch()).unwrap();
+    merged.merge(&parts[1], &watch()).unwrap();
+    let whole = moments(&plan(&table, &settings, cut), &table, &all(&table), cut);
+    let expected = scores(&whole, &settings, &table, cut);
+    assert!(apart(&expected, &scores(&merged, &settings, &table, cut)) < 1e-10 * size(&expected));
+    let back = Moments::from_bytes(&merged.to_bytes().unwrap()).unwrap();
+    assert_eq!(back, merged);
+    // Many waves come near the exact model, in every mode.
+    for mode in MODES {
+        let exact = Settings {
+            mode,
+            components: None,
+            ..settings.clone()
+        };
+        let many = Settings {
+            components: Some(Components {
+                count: 3000,
+                ..components
+            }),
+            ..exact.clone()
+        };
+        let off = differ(&table, &exact, &many, cut);
+        assert!(off < 0.1, "{mode:?}: {off}");
+    }
+    let refused = Settings {
+        kernel: "linear + rbf(gamma=1)".parse().unwrap(),
+        ..settings
+    };
+    let sensitive = table.sensitive(cut);
+    let training = Training {
+        points: &table.points,
+        sensitive: &sensitive,
+        targets: &table.targets,
+        weights: None,
+    };
+    assert!(refused.fit(training, &watch()).is_err());
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use oblivio::{Kind, Model, Offsets, Partition, Predictor, Transformer, kind_of};
+use oblivio::{Basis, Kind, Model, Offsets, Partition, Predictor, Transformer, kind_of};
 use serde_json::json;
 
 use crate::report::{self, CellLine, number};
@@ -95,10 +95,10 @@ fn as_json(model: &Model) -> serde_json::Value {
         "card": model.card,
         "encoder": model.encoder,
         "kernel": predictor.kernel().to_string(),
-        "points": predictor.points().len(),
-        "features": predictor.points().dim(),
+        "points": predictor.basis().len(),
+        "features": predictor.basis().dim(),
         "needs-sensitive": predictor.needs_sensitive(),
-        "holds-training-rows": true,
+        "holds-training-rows": predictor.basis().holds_rows(),
         "strength": predictor.strength(),
         "cells": predictor.offsets().map(|offsets| {
             lines(predictor, offsets).iter().map(CellLine::json).collect::<Vec<_>>()
@@ -139,17 +139,10 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
                 ),
             ),
             ("solver", card.solver.clone()),
-            (
-                "size",
-                format!(
-                    "{} points of {} features",
-                    predictor.points().len(),
-                    predictor.points().dim()
-                ),
-            ),
+            ("expansion", report::expansion(predictor, card.components)),
             (
                 "privacy",
-                "holds the rows it was fitted on: keep it as safe as the data".into(),
+                privacy(predictor.basis(), card.components.is_some()).into(),
             ),
             (
                 "to predict",
@@ -172,6 +165,15 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// What the file gives away of the rows of the fit.
+fn privacy(basis: &Basis, explicit: bool) -> &'static str {
+    match (basis.holds_rows(), explicit) {
+        (false, _) => "holds no row it was fitted on, only sums over them",
+        (true, true) => "holds rows it was fitted on, the landmarks: keep it as safe as the data",
+        (true, false) => "holds the rows it was fitted on: keep it as safe as the data",
+    }
 }
 
 const NEEDS_SENSITIVE: &str = "needs the sensitive columns, to take their influence out";
@@ -199,7 +201,7 @@ fn features_json(transformer: &Transformer) -> serde_json::Value {
         "components": transformer.features.map().len(),
         "features": transformer.encoder.width(),
         "needs-sensitive": partition.is_some(),
-        "holds-training-rows": true,
+        "holds-training-rows": transformer.features.map().basis().holds_rows(),
         "strength": transformer.strength(),
         "cells": partition.map(|partition| {
             let cells = partition.counts().iter().enumerate();
@@ -234,7 +236,7 @@ fn print_features(transformer: &Transformer, out: &mut dyn Write) -> std::io::Re
     }
     pairs.push((
         "privacy",
-        "holds rows it was fitted on, the landmarks: keep it as safe as the data".into(),
+        privacy(transformer.features.map().basis(), true).into(),
     ));
     let needed = partition.map_or(NEEDS_NONE, |_| NEEDS_SENSITIVE);
     pairs.push(("to transform", needed.into()));

@@ -177,7 +177,7 @@ impl FeatureModel {
     /// The landmarks, one in each row.
     #[getter]
     fn landmarks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        rows_of(py, self.0.features.map().landmarks())
+        rows_of(py, self.0.features.map().basis().points())
     }
 
     /// The kernel, its numbers resolved.

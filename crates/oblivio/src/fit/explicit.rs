@@ -9,7 +9,6 @@ use rayon::prelude::*;
 use super::{CellSummary, Fit, Mode, Settings, Summary};
 use crate::error::{Error, Result, Warning};
 use crate::gather::{Gather, Rows};
-use crate::kernel::KernelMatrix;
 use crate::landmarks::{Components, FeatureMap};
 use crate::learn::{Linear, Ridge, dot};
 use crate::moments::{Batch, CellFeatures, Design, Plan, PlanSettings, Sample, SensitiveRows};
@@ -167,7 +166,7 @@ impl StreamFit {
         })
     }
 
-    /// $\langle w, R k_L(x)\rangle$ is an expansion over the landmarks with coefficients $Rw$.
+    /// $\langle w, R k_L(x)\rangle$ is an expansion over the basis with coefficients $Rw$.
     fn predictor(&self, linear: &Linear, cells: CellFeatures, origin: &[f64]) -> Predictor {
         let weights = faer::Col::from_fn(linear.weights.len(), |k| linear.weights[k]);
         let coefficients = self.plan.map.root() * &weights;
@@ -178,8 +177,7 @@ impl StreamFit {
         };
         let means = cells.means_of(&linear.weights, origin);
         Predictor {
-            kernel: self.plan.map.kernel.clone(),
-            points: self.plan.map.landmarks.clone(),
+            basis: self.plan.map.basis.clone(),
             coefficients: coefficients.iter().copied().collect(),
             intercept: linear.intercept,
             offsets: self
@@ -257,9 +255,7 @@ impl LeftOut {
         const CHUNK: usize = 256;
         let (map, centre, share) = &self.influence;
         let count = self.map.len();
-        let kernel = KernelMatrix::between(&self.map.kernel, points, &self.map.landmarks)?
-            .transposed()
-            .entries(&Watch::default())?;
+        let kernel = self.map.basis.values(points, &Watch::default())?;
         let pairs: Vec<(f64, f64)> = kernel
             .par_chunks(count * CHUNK)
             .flat_map_iter(|chunk| {

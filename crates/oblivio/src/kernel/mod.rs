@@ -81,13 +81,18 @@ pub enum Smoothness {
 }
 
 impl Smoothness {
-    /// √(2ν)
-    fn factor(self) -> f64 {
+    /// 2ν
+    pub(crate) fn twice_nu(self) -> f64 {
         match self {
             Self::Half => 1.0,
-            Self::ThreeHalves => 3f64.sqrt(),
-            Self::FiveHalves => 5f64.sqrt(),
+            Self::ThreeHalves => 3.0,
+            Self::FiveHalves => 5.0,
         }
+    }
+
+    /// √(2ν)
+    fn factor(self) -> f64 {
+        self.twice_nu().sqrt()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Explicit features: Nyström on landmarks.
+//! Explicit features: Nyström on landmarks, or Fourier.
 
 mod select;
 
@@ -7,6 +7,7 @@ use faer::{Accum, Mat, MatMut, MatRef, Par, Side};
 use rayon::prelude::*;
 
 pub use self::select::{Components, Selection};
+use crate::basis::{Basis, Shape};
 use crate::error::{Error, Result, Warning};
 use crate::kernel::{Kernel, KernelMatrix};
 use crate::points::Points;
@@ -14,11 +15,14 @@ use crate::watch::Watch;
 
 /// Nyström features $f(x) = K_{LL}^{+1/2}\,(k(l_1, x), \dots, k(l_p, x))^\top$: $\langle f(x), f(x')\rangle$ is the kernel
 /// with both points projected onto the landmarks' span.
+///
+/// Fourier features are $f(x) = \sqrt{2/p}\,(\cos\langle\omega_j, x\rangle, \sin\langle\omega_j, x\rangle)_j$: the inner product is the kernel on average
+/// over the frequencies. They need no look at the data, and many more of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FeatureMap {
-    pub(crate) kernel: Kernel,
-    pub(crate) landmarks: Points<'static>,
-    /// $K_{LL}^{+1/2}$, symmetric, column after column.
+    /// The functions that the features are combinations of.
+    pub(crate) basis: Basis,
+    /// $R = K_{LL}^{+1/2}$, or $\sqrt{2/p}\,I$; symmetric, column after column.
     pub(crate) root: Vec<f64>,
 }
 
@@ -42,6 +46,10 @@ impl FeatureMap {
     ) -> Result<(Self, Option<Warning>)> {
         components.check()?;
         let dim = points.dim();
+        if components.selection == Selection::Fourier {
+            let basis = Basis::waves(kernel, dim, components.count, seed)?;
+            return Ok((Self::waves(basis), None));
+        }
         if kernel == Kernel::Linear && dim <= components.count {
             let unit = |at: usize| f64::from(u8::from(at.is_multiple_of(dim + 1)));
             let axes = Points::new((0..dim * dim).map(unit).collect::<Vec<_>>(), dim)?;
@@ -101,37 +109,51 @@ impl FeatureMap {
             Par::rayon(rayon::current_num_threads()),
         );
         Ok(Self {
-            kernel,
-            landmarks,
+            basis: Basis::of_points(kernel, landmarks),
             root,
         })
     }
 
+    fn waves(basis: Basis) -> Self {
+        let count = basis.len();
+        let scale = (2.0 / count as f64).sqrt();
+        let entry = |at: usize| {
+            if at.is_multiple_of(count + 1) {
+                scale
+            } else {
+                0.0
+            }
+        };
+        Self {
+            root: (0..count * count).map(entry).collect(),
+            basis,
+        }
+    }
+
     /// The number of features.
     pub fn len(&self) -> usize {
-        self.landmarks.len()
+        self.basis.len()
     }
 
     /// Whether there is no feature; no map is empty.
     pub fn is_empty(&self) -> bool {
-        self.landmarks.is_empty()
+        self.basis.is_empty()
     }
 
     /// The kernel.
     pub fn kernel(&self) -> &Kernel {
-        &self.kernel
+        &self.basis.kernel
     }
 
-    /// The landmarks.
-    pub fn landmarks(&self) -> &Points<'static> {
-        &self.landmarks
+    /// The functions that the features are combinations of.
+    pub fn basis(&self) -> &Basis {
+        &self.basis
     }
 
     /// The features of every point, row after row.
     pub fn features(&self, points: &Points, watch: &Watch) -> Result<Vec<f64>> {
         let count = self.len();
-        let matrix = KernelMatrix::between(&self.kernel, points, &self.landmarks)?;
-        let mut features = matrix.transposed().entries(watch)?;
+        let mut features = self.basis.values(points, watch)?;
         features
             .par_chunks_mut(count * CHUNK)
             .for_each(|chunk| self.whiten(chunk, count, 0));
@@ -156,21 +178,24 @@ impl FeatureMap {
         );
     }
 
-    /// The weights w of features whose linear function is the expansion with these coefficients g over the landmarks:
-    /// $g = K_{LL}^{+1/2}w$, so $w = K_{LL}^{+1/2}K_{LL}\,g$.
+    /// The weights w of features whose linear function is the expansion with these coefficients: $g = Rw$, so
+    /// $w = RK_{LL}\,g$ for landmarks, and $w = (p/2)Rg$ for waves.
     pub(crate) fn weights_of(&self, coefficients: &[f64], watch: &Watch) -> Result<Vec<f64>> {
-        let groups = vec![0; self.len()];
-        let values = KernelMatrix::of(&self.kernel, &self.landmarks).grouped_sums(
-            coefficients,
-            &groups,
-            1,
-            watch,
-        )?;
-        let weights = self.root() * &values;
+        let count = self.len();
+        let values: Vec<f64> = match self.basis.shape {
+            Shape::Points => self
+                .basis
+                .expansion(&self.basis.points, coefficients, watch)?,
+            Shape::Frequencies => coefficients
+                .iter()
+                .map(|g| 0.5 * count as f64 * g)
+                .collect(),
+        };
+        let weights = self.root() * MatRef::from_column_major_slice(&values, count, 1);
         Ok(weights.col_as_slice(0).to_vec())
     }
 
-    /// The largest eigenvalue of $K_{LL}^+$, by power iteration: by how much whitening can amplify an error.
+    /// The largest eigenvalue of $R^2$, by power iteration: by how much whitening can amplify an error.
     pub(crate) fn amplification(&self) -> f64 {
         const STEPS: usize = 30;
         let mut vector = faer::Col::from_fn(self.len(), |i| 1.0 + (i % 7) as f64);
@@ -186,7 +211,7 @@ impl FeatureMap {
         largest * largest
     }
 
-    /// $K_{LL}^{+1/2}$
+    /// R
     pub(crate) fn root(&self) -> MatRef<'_, f64> {
         MatRef::from_column_major_slice(&self.root, self.len(), self.len())
     }

@@ -38,6 +38,8 @@ pub enum Selection {
     KMeans,
     /// All points alike.
     Uniform,
+    /// No landmarks but random waves, which depend on the kernel and the seed alone: for streams without a sample.
+    Fourier,
 }
 
 impl Named for Selection {
@@ -46,6 +48,7 @@ impl Named for Selection {
         ("cholesky", Self::Cholesky),
         ("k-means++", Self::KMeans),
         ("uniform", Self::Uniform),
+        ("fourier", Self::Fourier),
     ];
 }
 
@@ -111,7 +114,8 @@ impl Components {
             places.into_iter().map(|place| distinct[place]).collect()
         };
         let chosen = match self.selection {
-            Selection::Uniform => drawn(self.count),
+            // Waves need no choice among points.
+            Selection::Uniform | Selection::Fourier => drawn(self.count),
             Selection::Cholesky => {
                 let candidates = drawn(among);
                 let points = points.select(&candidates);

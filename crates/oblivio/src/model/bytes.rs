@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::container::{numbers, read, require, tensor, write};
 use super::{Card, Model};
+use crate::basis::{Basis, Shape};
 use crate::encoder::Encoder;
 use crate::error::Result;
 use crate::kernel::Kernel;
@@ -18,6 +19,8 @@ const KIND: &str = "ridge";
 #[serde(rename_all = "kebab-case")]
 struct Header {
     kernel: String,
+    #[serde(default)]
+    basis: Shape,
     intercept: f64,
     encoder: Encoder,
     cells: Option<Cells>,
@@ -37,14 +40,15 @@ impl Model {
     /// The bytes of the model file. The same model gives the same bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let Predictor {
-            kernel,
-            points,
+            basis,
             coefficients,
             intercept,
             offsets,
         } = &self.predictor;
+        let points = &basis.points;
         let header = Header {
-            kernel: kernel.to_string(),
+            kernel: basis.kernel.to_string(),
+            basis: basis.shape,
             intercept: *intercept,
             encoder: self.encoder.clone(),
             cells: offsets.as_ref().map(|offsets| Cells {
@@ -72,8 +76,13 @@ impl Model {
         let kernel: Kernel = header.kernel.parse()?;
         require(header.intercept.is_finite(), "its intercept")?;
         require(header.encoder.is_sound(), "the encoding of its columns")?;
+        let basis = Basis {
+            kernel,
+            points: Points::new(values, shape[1])?,
+            shape: header.basis,
+        };
         require(
-            shape[1] == header.encoder.width() && shape[0] == coefficients.len(),
+            shape[1] == header.encoder.width() && basis.len() == coefficients.len(),
             "the number of its points, features and coefficients",
         )?;
         let offsets = match header.cells {
@@ -100,8 +109,7 @@ impl Model {
         Ok(Self {
             encoder: header.encoder,
             predictor: Predictor {
-                kernel,
-                points: Points::new(values, shape[1])?,
+                basis,
                 coefficients,
                 intercept: header.intercept,
                 offsets,

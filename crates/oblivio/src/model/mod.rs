@@ -146,7 +146,7 @@ impl Model {
             penalty: settings.penalty,
             reference: settings.reference.name().into(),
             seed: settings.seed,
-            components: settings.components.map(|_| predictor.points().len()),
+            components: settings.components.map(|_| predictor.basis.len()),
             training_rows: summary.training_rows,
             reference_rows: summary.reference_rows,
             training_error: summary.error,

@@ -6,6 +6,7 @@ use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
 use super::container::{Tensor, invalid, numbers, read, require, tensor, write};
+use crate::basis::{Basis, Shape};
 use crate::encoder::Encoder;
 use crate::error::{Result, Warning};
 use crate::features::{FeatureFit, FeatureSettings};
@@ -21,6 +22,7 @@ use crate::reference::Members;
 #[derive(Serialize, Deserialize)]
 struct PlanHeader {
     kernel: String,
+    basis: Shape,
     sensitive: SensitivePlan,
     whitened: bool,
     second: bool,
@@ -63,7 +65,8 @@ impl Moments {
 impl PlanHeader {
     fn of(plan: &Plan) -> Self {
         Self {
-            kernel: plan.map.kernel.to_string(),
+            kernel: plan.map.kernel().to_string(),
+            basis: plan.map.basis.shape,
             sensitive: plan.sensitive.clone(),
             whitened: plan.whitened,
             second: plan.second,
@@ -79,16 +82,18 @@ impl PlanHeader {
             SensitivePlan::Cells(cuts) => cuts.is_sound(&[]),
             SensitivePlan::Features { ridge, .. } => *ridge >= 0.0 && ridge.is_finite(),
         };
+        let basis = Basis {
+            kernel,
+            points: Points::new(values, shape[1])?,
+            shape: self.basis,
+        };
+        let count = basis.len();
         require(
-            sound && shape[0] > 0 && root_shape == [shape[0], shape[0]] && origin.len() == shape[0],
+            sound && count > 0 && root_shape == [count, count] && origin.len() == count,
             "its plan",
         )?;
         Ok(Plan {
-            map: FeatureMap {
-                kernel,
-                landmarks: Points::new(values, shape[1])?,
-                root,
-            },
+            map: FeatureMap { basis, root },
             sensitive: self.sensitive,
             origin,
             whitened: self.whitened,
@@ -163,7 +168,7 @@ impl SumsHeader {
             SensitiveSums::Dense { count, .. } => pending.psi.len() == count * rows,
         };
         require(
-            fits && pending.points.len() == rows * plan.map.landmarks.dim()
+            fits && pending.points.len() == rows * plan.map.basis.dim()
                 && pending.weights.len() == rows
                 && pending.weights.iter().all(|weight| *weight > 0.0),
             "its rows",
@@ -184,9 +189,9 @@ impl SumsHeader {
 
 fn plan_tensors(plan: &Plan) -> Vec<Tensor<'_>> {
     let count = plan.map.len();
-    let landmarks = &plan.map.landmarks;
+    let points = &plan.map.basis.points;
     vec![
-        tensor("landmarks", &[count, landmarks.dim()], landmarks.values()),
+        tensor("landmarks", &[points.len(), points.dim()], points.values()),
         tensor("root", &[count, count], &plan.map.root),
         tensor("origin", &[count], &plan.origin),
     ]
@@ -355,7 +360,7 @@ impl Checkpoint {
         let (header, tensors): (CheckpointHeader, _) = read(bytes, "checkpoint")?;
         let plan = Arc::new(header.plan.plan(&tensors)?);
         require(
-            header.encoder.is_sound() && header.encoder.width() == plan.map.landmarks.dim(),
+            header.encoder.is_sound() && header.encoder.width() == plan.map.basis.dim(),
             "the encoding of its columns",
         )?;
         let gather = match header.gather {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::container::{numbers, read, require, tensor, write};
+use crate::basis::{Basis, Shape};
 use crate::column::Column;
 use crate::conditional_mean::ConditionalMean;
 use crate::encoder::{Encoder, find};
@@ -30,6 +31,8 @@ pub struct Transformer {
 #[derive(Serialize, Deserialize)]
 struct FeaturesHeader {
     kernel: String,
+    #[serde(default)]
+    basis: Shape,
     encoder: Encoder,
     cells: Option<CellShifts>,
 }
@@ -37,7 +40,7 @@ struct FeaturesHeader {
 impl Transformer {
     /// The kernel of the features.
     pub fn kernel(&self) -> &Kernel {
-        &self.features.map.kernel
+        self.features.map.kernel()
     }
 
     /// t; zero for features that nothing is taken off.
@@ -77,18 +80,15 @@ impl Transformer {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let ObliviousFeatures { map, cells } = &self.features;
         let header = FeaturesHeader {
-            kernel: map.kernel.to_string(),
+            kernel: map.kernel().to_string(),
+            basis: map.basis.shape,
             encoder: self.encoder.clone(),
             cells: cells.clone(),
         };
-        let count = map.len();
+        let (count, points) = (map.len(), &map.basis.points);
         let means = cells.as_ref().map_or(&[][..], |cells| &cells.means);
         let tensors = [
-            tensor(
-                "landmarks",
-                &[count, map.landmarks.dim()],
-                map.landmarks.values(),
-            ),
+            tensor("landmarks", &[points.len(), points.dim()], points.values()),
             tensor("means", &[means.len() / count, count], means),
             tensor("root", &[count, count], &map.root),
         ];
@@ -103,11 +103,17 @@ impl Transformer {
         let (means, means_shape) = numbers(&tensors, "means", 2)?;
         let kernel: Kernel = header.kernel.parse()?;
         require(header.encoder.is_sound(), "the encoding of its columns")?;
+        let basis = Basis {
+            kernel,
+            points: Points::new(values, shape[1])?,
+            shape: header.basis,
+        };
+        let count = basis.len();
         require(
-            shape[0] > 0
+            count > 0
                 && shape[1] == header.encoder.width()
-                && root_shape == [shape[0], shape[0]]
-                && means_shape[1] == shape[0],
+                && root_shape == [count, count]
+                && means_shape[1] == count,
             "the shape of its features",
         )?;
         let cells = match header.cells {
@@ -121,11 +127,7 @@ impl Transformer {
                 Some(CellShifts { means, ..cells })
             }
         };
-        let map = FeatureMap {
-            kernel,
-            landmarks: Points::new(values, shape[1])?,
-            root,
-        };
+        let map = FeatureMap { basis, root };
         Ok(Self {
             encoder: header.encoder,
             features: ObliviousFeatures { map, cells },

@@ -19,7 +19,6 @@ use self::sums::{Block, Psi};
 pub(crate) use self::sums::{SensitiveSums, Sums};
 use crate::error::{Error, Result, Warning};
 use crate::fit::check_weights;
-use crate::kernel::KernelMatrix;
 use crate::oblivious::check_strength;
 use crate::partition::{Partition, Place, Slots, Uses};
 use crate::points::Points;
@@ -180,7 +179,7 @@ impl Moments {
             targets,
             weights,
         } = batch;
-        let dim = self.plan.map.landmarks.dim();
+        let dim = self.plan.map.basis.dim();
         if points.dim() != dim {
             return Err(Error::Width {
                 found: points.dim(),
@@ -256,7 +255,7 @@ impl Moments {
         }
         let centre = self.sums.origin[features];
         let roots: Vec<f64> = pending.weights.iter().map(|w| w.sqrt()).collect();
-        let points = Points::new(pending.points, self.plan.map.landmarks.dim())?;
+        let points = Points::new(pending.points, self.plan.map.basis.dim())?;
         let mut block = self.plan.columns(&points, &roots, width)?;
         for (row, values) in block.chunks_mut(width).enumerate() {
             values[features] = roots[row] * (pending.targets[row] - centre);
@@ -349,21 +348,17 @@ fn all_finite(values: &[f64]) -> bool {
 impl Plan {
     /// $\sqrt w(f - o)$ for every row, in rows of `stride` numbers; what lies behind the features is left at zero.
     fn columns(&self, points: &Points, roots: &[f64], stride: usize) -> Result<Vec<f64>> {
-        let matrix = KernelMatrix::between(&self.map.kernel, points, &self.map.landmarks)?;
         let mut block = vec![0.0; points.len() * stride];
-        matrix.transposed().corrected_into(
+        self.map.basis.values_into(
+            points,
             &mut block,
             stride,
-            &|span, tile| {
-                let origin = &self.origin[span.rows.clone()];
-                for j in 0..tile.columns() {
-                    let root = roots[span.columns.start + j];
-                    let column = tile.column(j);
-                    column
-                        .iter_mut()
-                        .zip(origin)
-                        .for_each(|(k, o)| *k = root * (*k - o));
-                }
+            &|row, functions, values| {
+                let (root, origin) = (roots[row], &self.origin[functions]);
+                values
+                    .iter_mut()
+                    .zip(origin)
+                    .for_each(|(k, o)| *k = root * (*k - o));
             },
             &Watch::default(),
         )?;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, Warning};
-use crate::kernel::{Gamma, Kernel, KernelMatrix};
+use crate::kernel::{Gamma, Kernel};
 use crate::landmarks::{Components, FeatureMap};
 use crate::partition::{Cuts, PartitionRule, effective_rows};
 use crate::points::Points;
@@ -203,8 +203,7 @@ fn mean_column(map: &FeatureMap, points: &Points, weights: &[f64]) -> Result<(Ve
     // Enough for an origin.
     const ROWS: usize = 4096;
     let rows: Vec<usize> = (0..points.len().min(ROWS)).collect();
-    let matrix = KernelMatrix::between(&map.kernel, &points.select(&rows), &map.landmarks)?;
-    let columns = matrix.transposed().entries(&Watch::default())?;
+    let columns = map.basis.values(&points.select(&rows), &Watch::default())?;
     let total: f64 = weights[..rows.len()].iter().sum();
     let mut mean = vec![0.0; map.len()];
     let mut square = 0.0;

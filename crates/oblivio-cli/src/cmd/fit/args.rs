@@ -151,7 +151,7 @@ pub(crate) struct Args {
     /// Learn on this many landmarks: rows are read in batches, and memory does not grow with them
     #[arg(long, value_name = "N", help_heading = "Landmarks")]
     pub(super) components: Option<usize>,
-    /// How landmarks are chosen: randomly pivoted Cholesky, k-means++ seeding, or uniformly
+    /// How landmarks are chosen: randomly pivoted Cholesky, k-means++ seeding, or uniformly; fourier takes random waves instead
     #[arg(long, default_value = "cholesky", value_parser = named::<Selection>(), help_heading = "Landmarks")]
     pub(super) landmarks: Selection,
     /// Stop adding landmarks once they leave out no more than this share of the kernel's trace

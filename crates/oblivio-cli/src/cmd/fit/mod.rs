@@ -169,7 +169,7 @@ fn as_json(model: &Model, summary: &Summary) -> serde_json::Value {
         "target-spread": summary.spread,
         "solver": summary.convergence.solver.name(),
         "iterations": summary.convergence.iterations,
-        "points": model.predictor.points().len(),
+        "points": model.predictor.basis().len(),
         "cells": cells,
         "policies-used": summary.uses,
         "warnings": summary.warnings.iter().map(Warning::to_string).collect::<Vec<_>>(),
@@ -200,12 +200,6 @@ fn print(
         model.encoder.width(),
         args.output.display()
     )?;
-    let points = model.predictor.points().len();
-    let expansion = if args.components.is_some() {
-        format!("{points} landmarks")
-    } else {
-        format!("{points} points, exact")
-    };
     let mut solver = summary.convergence.solver.name().to_owned();
     if summary.convergence.iterations > 0 {
         solver = format!("{solver}, {} steps", summary.convergence.iterations);
@@ -221,7 +215,10 @@ fn print(
                 ),
             ),
             ("kernel", model.predictor.kernel().to_string()),
-            ("expansion", expansion),
+            (
+                "expansion",
+                report::expansion(&model.predictor, model.card.components),
+            ),
             ("penalty", model.card.penalty.to_string()),
             ("strength", model.predictor.strength().to_string()),
             (
