@@ -18,6 +18,7 @@ ALL = [
     lambda **k: ob.ObliviousTransformer(n_components=5, **k),
     lambda **k: ob.ObliviousKernel(**k),
     lambda **k: ob.Offset(Ridge(), **k),
+    lambda **k: ob.ObliviousRidge(n_components=5, **k),
 ]
 
 
@@ -87,7 +88,7 @@ class TestNotFinite:
             use(X, np.full(60, np.nan))
 
 
-@pytest.mark.parametrize("make", [ALL[0], ALL[3]])
+@pytest.mark.parametrize("make", [ALL[0], ALL[3], ALL[4]])
 def test_targets(make, table):
     X, _, y = table
     refused("(?i)y.*contains NaN", make, X, changed(y.to_frame(), 3, "y", np.nan)["y"], kind=ValueError)

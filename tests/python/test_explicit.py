@@ -583,13 +583,18 @@ class TestRefresh:
         new[cells == 2, 0] += 0.8
         before = gap(model.predict(new, sensitive_features=cells), cells)
         coefficients, offsets = model.dual_coef_, model.offsets_
+        scores = model.predict(new, sensitive_features=cells) + offsets[cells]
         drift = model.refresh(new, sensitive_features=cells)
         assert before > 0.1
         assert gap(model.predict(new, sensitive_features=cells), cells) < 1e-10
         np.testing.assert_array_equal(model.dual_coef_, coefficients)
         assert [type(d) for d in drift] == [ob.Drift] * 3
         assert [d.rows for d in drift] == [300] * 3 and not any(d.kept for d in drift)
-        assert abs(drift[2].z) > 8 > max(abs(drift[0].z), abs(drift[1].z))
+        for cell, d in enumerate(drift):
+            h = scores[cells == cell]
+            assert d.mean_after == pytest.approx(h.mean())
+            assert d.z == pytest.approx((h.mean() - d.mean_before) / (h.std() * np.sqrt(1 / 300 + 1 / 200)))
+        assert drift[2].z > 4 > max(abs(drift[0].z), abs(drift[1].z))
         np.testing.assert_array_equal([d.offset_before for d in drift], offsets)
         np.testing.assert_array_equal([d.offset_after for d in drift], model.offsets_)
         assert [d.cell for d in drift] == [cell for cell, _ in model.cells_]

@@ -52,7 +52,10 @@ os._exit(0)
         ("[ob.ObliviousRidge(n_components=300).fit(X, y, sensitive_features=s) for _ in range(999)]", True),
         (
             "moments = ob.Moments(kernel='rbf').update(X[:500], s[:500], y[:500])\n"
-            "    [moments.update(X, s, y) for _ in range(999)]",
+            "    try:\n"
+            "        [moments.update(X, s, y) for _ in range(999)]\n"
+            "    finally:\n"
+            "        assert (moments.n_rows - 500) % len(X) == 0, 'all rows of an update or none'",
             True,
         ),
         (

@@ -31,6 +31,10 @@ def ridge(**kwargs):
     return ob.ObliviousRidge(alpha=0.1, gamma=0.5, **kwargs)
 
 
+def explicit(**kwargs):
+    return ridge(n_components=20, **kwargs)
+
+
 def featured(**kwargs):
     return make_pipeline(ob.ObliviousTransformer(gamma=0.5, n_components=20, **kwargs), Ridge(0.1))
 
@@ -39,9 +43,10 @@ def offset(**kwargs):
     return ob.Offset(Ridge(0.1), **kwargs)
 
 
-LEARNERS = [ridge, featured, offset]
+LEARNERS = [ridge, explicit, featured, offset]
 GRIDS = {
     ridge: {"alpha": [0.01, 1.0]},
+    explicit: {"n_components": [5, 20]},
     featured: {"ridge__alpha": [0.01, 1.0]},
     offset: {"estimator__alpha": [0.01, 100.0]},
 }
@@ -336,6 +341,7 @@ def apply(model, X, s):
 EVERY = [
     ridge(),
     ridge(mode="m-oblivious", fit_intercept=True, strength=0.5),
+    explicit(mode="m-oblivious", landmarks="k-means++"),
     ob.ObliviousTransformer(n_components=9),
     ob.ObliviousKernel(),
     offset(),
@@ -365,7 +371,7 @@ def test_copies_give_the_same_bits(model, way, table, tmp_path):
     np.testing.assert_array_equal(apply(twin, X, s), apply(model, X, s))
 
 
-@pytest.mark.parametrize("model", EVERY[:4], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("model", EVERY[:5], ids=lambda m: type(m).__name__)
 def test_saved_files_hold_the_pickled_bytes(model, table, tmp_path):
     X, s, y = table
     model = clone(model).fit(X, y, sensitive_features=s)

@@ -45,14 +45,15 @@ struct Regression {
 #[pyo3(from_item_all)]
 struct Landmarks {
     components: Option<usize>,
-    landmarks: String,
+    #[pyo3(item("landmarks"))]
+    selection: String,
     tolerance: f64,
 }
 
 impl Landmarks {
     /// `None` is the exact path.
     fn components(&self) -> Result<Option<Components>> {
-        let selection = Named::named(&self.landmarks)?;
+        let selection = Named::named(&self.selection)?;
         Ok(self.components.map(|count| Components {
             count,
             selection,

@@ -177,7 +177,7 @@ impl Moments {
 
     /// The bytes of the moments and of a note.
     fn to_bytes<'py>(&self, py: Python<'py>, note: String) -> PyResult<Bound<'py, PyBytes>> {
-        let checkpoint = Checkpoint::of_moments(&self.encoder, &self.moments, &[], note);
+        let checkpoint = Checkpoint::of_moments(&self.encoder, &self.moments, note);
         Ok(PyBytes::new(py, &checkpoint.to_bytes().map_err(raise)?))
     }
 
@@ -190,7 +190,7 @@ impl Moments {
     #[staticmethod]
     fn from_bytes(data: &[u8]) -> PyResult<Self> {
         let checkpoint = Checkpoint::from_bytes(data).map_err(raise)?;
-        let (encoder, moments, _) = checkpoint.into_moments().map_err(raise)?;
+        let (encoder, moments) = checkpoint.into_moments().map_err(raise)?;
         Ok(Self { encoder, moments })
     }
 

@@ -16,6 +16,14 @@ use crate::{run, settings};
 #[pyclass(frozen, module = "oblivio._oblivio")]
 pub(crate) struct FeatureModel(Transformer);
 
+/// Features of the rows so far, the state to go on from, remarks, and how often policies were used.
+type Batched<'py> = (
+    FeatureModel,
+    Bound<'py, PyBytes>,
+    Vec<String>,
+    Bound<'py, PyDict>,
+);
+
 #[pymethods]
 impl FeatureModel {
     /// Fits; returns the features and remarks.
@@ -52,8 +60,7 @@ impl FeatureModel {
         Ok((Self(transformer), texts(&warnings)))
     }
 
-    /// Fits to rows that come in batches: to the first, or to one more than the `state` has seen. Returns the features, the
-    /// state to go on from, remarks, and how often policies were used.
+    /// Fits to rows that come in batches: to the first, or to one more than the `state` has seen.
     #[staticmethod]
     #[pyo3(signature = (state, table, sensitive_columns, weights, settings, progress=None))]
     fn partial_fit<'py>(
@@ -64,22 +71,19 @@ impl FeatureModel {
         weights: Option<PyReadonlyArray1<'py, f64>>,
         settings: &Bound<'py, PyDict>,
         progress: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Self, Bound<'py, PyBytes>, Vec<String>, Bound<'py, PyDict>)> {
+    ) -> PyResult<Batched<'py>> {
         let (common, features) = settings::features(settings)?;
         let weights = weights.map(|w| w.as_array().to_vec());
-        let (encoder, begun) = match state {
-            Some(state) => {
-                let checkpoint = Checkpoint::from_bytes(state).map_err(raise)?;
-                let (encoder, fit) = checkpoint.into_features(&features).map_err(raise)?;
-                (encoder, Some(fit))
-            }
-            None => {
-                let unseen = features.partition.policies.category;
-                let encoder = table
-                    .encoder(&common, weights.as_deref(), unseen)
-                    .map_err(raise)?;
-                (encoder, None)
-            }
+        let (encoder, begun) = if let Some(state) = state {
+            let checkpoint = Checkpoint::from_bytes(state).map_err(raise)?;
+            let (encoder, fit) = checkpoint.into_features(&features).map_err(raise)?;
+            (encoder, Some(fit))
+        } else {
+            let unseen = features.partition.policies.category;
+            let encoder = table
+                .encoder(&common, weights.as_deref(), unseen)
+                .map_err(raise)?;
+            (encoder, None)
         };
         let (points, unseen_level) = table.points(&encoder).map_err(raise)?;
         let points = points.into_owned();

@@ -267,18 +267,13 @@ impl Checkpoint {
         }
     }
 
-    /// Moments with the encoding of their columns and remarks of their plan.
-    pub fn of_moments(
-        encoder: &Encoder,
-        moments: &Moments,
-        warnings: &[Warning],
-        note: String,
-    ) -> Self {
+    /// Moments with the encoding of their columns.
+    pub fn of_moments(encoder: &Encoder, moments: &Moments, note: String) -> Self {
         Self {
             encoder: encoder.clone(),
             plan: Arc::clone(&moments.plan),
             gather: Some(Gather::of(moments.clone())),
-            warnings: warnings.to_vec(),
+            warnings: Vec::new(),
             note,
         }
     }
@@ -300,11 +295,11 @@ impl Checkpoint {
         Ok((self.encoder, fit))
     }
 
-    /// The moments, with what was kept beside them.
-    pub fn into_moments(self) -> Result<(Encoder, Moments, Vec<Warning>)> {
+    /// The moments, with the encoding of their columns.
+    pub fn into_moments(self) -> Result<(Encoder, Moments)> {
         match self.gather {
             Some(gather) if gather.training.is_none() && self.plan.second => {
-                Ok((self.encoder, gather.reference, self.warnings))
+                Ok((self.encoder, gather.reference))
             }
             _ => Err(invalid("it is the checkpoint of another kind of fit")),
         }
