@@ -67,9 +67,11 @@ class ObliviousRidge(RegressorMixin, Streamed, Saved, ObliviousEstimator):  # ty
     n_components : int or None, default=None
         None is the exact path, whose cost grows with the square of the rows. A number is the explicit path: the
         regression has Nyström features of at most so many landmarks, and its cost grows with the rows.
-    landmarks : {"cholesky", "k-means++", "uniform"}, default="cholesky"
+    landmarks : {"cholesky", "k-means++", "uniform", "fourier"}, default="cholesky"
         How landmarks are chosen among the distinct rows of the fit: each drawn in proportion to what the ones before
         leave of k(x, x); in proportion to the squared distance from the nearest one before; or all alike.
+        ``"fourier"`` has random waves in their place, which depend on the kernel and the seed alone; they need a
+        single rbf, laplacian or Matérn kernel and come less near to it.
     tolerance : float, default=0.0
         Landmarks stop being added once the share of the kernel's trace they leave out is no more than this. For
         ``landmarks="cholesky"`` only: the others cannot tell.

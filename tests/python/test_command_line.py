@@ -56,6 +56,20 @@ CASES = {
         ["--cells", 3, "--binning", "uniform", "--sensitive-bounds", "age=15:80"],
         {"cells": 3, "binning": "uniform", "sensitive_bounds": {"age": (15, 80)}},
     ),
+    "landmarks": (["--components", 40], {"n_components": 40}),
+    "landmarks, half": (
+        ["--components", 40, "--landmarks", "uniform", "--reference", "half", "--seed", 5, "--intercept"],
+        {"n_components": 40, "landmarks": "uniform", "reference": "half", "random_state": 5, "fit_intercept": True},
+    ),
+    "landmarks, m-oblivious": (
+        ["--components", 60, "--landmarks", "k-means++", "--mode", "m-oblivious"],
+        {"n_components": 60, "landmarks": "k-means++", "mode": "m-oblivious"},
+    ),
+    "landmarks, tolerance": (
+        ["--components", 200, "--tolerance", 0.01, "--mode", "plain"],
+        {"n_components": 200, "tolerance": 0.01, "mode": "plain"},
+    ),
+    "waves": (["--components", 50, "--landmarks", "fourier"], {"n_components": 50, "landmarks": "fourier"}),
     "raw": (["--no-standardize", "--solver", "cholesky"], {"standardize": False, "solver": "cholesky"}),
 }
 
@@ -86,6 +100,43 @@ def test_parity(case, sensitive, file, tmp_path):
     model.save(saved)
     run("predict", saved, file, "-o", again)
     np.testing.assert_array_equal(scores(again), scores(score_file))
+
+
+def test_parity_beyond_the_sample(tmp_path):
+    """With more rows than the sample, in several files, in batches: still the same bits."""
+    table = ob.datasets.admissions(90_000, random_state=1)
+    frame = table.sensitive.join(table.features).join(table.targets[["success"]])
+    frame[:50_000].to_parquet(tmp_path / "part-1.parquet")
+    frame[50_000:].to_csv(tmp_path / "part-2.csv", index=False)
+    run("fit", tmp_path / "part-*", "--sensitive", "sex,age", "--cells", 7, "--target", "success", "--drop", "region",
+        "--components", 30, "-o", tmp_path / "model")  # fmt: skip
+    run("predict", tmp_path / "model", tmp_path / "part-*", "-o", tmp_path / "scores.csv")
+    X, y = frame.drop(columns=["success", "region"]), frame["success"]
+    model = ob.ObliviousRidge(n_components=30, cells=7, sensitive_feature_ids=["sex", "age"], standardize=True)
+    np.testing.assert_array_equal(model.fit(X, y).predict(X), scores(tmp_path / "scores.csv"))
+
+
+def test_features_are_the_same_from_both(file, tmp_path):
+    run("fit", file, "--sensitive", "sex", "--drop", "region,age,success", "--components", 12, "-o", tmp_path / "z")
+    run("transform", tmp_path / "z", file, "-o", tmp_path / "z.csv")
+    frame = pd.read_csv(file).drop(columns=["region", "age", "success"])
+    transformer = ob.ObliviousTransformer(n_components=12, sensitive_feature_ids=["sex"], standardize=True)
+    expected = transformer.fit_transform(frame)
+    np.testing.assert_array_equal(pd.read_csv(tmp_path / "z.csv").to_numpy(), expected)
+    np.testing.assert_array_equal(ob.load(tmp_path / "z").transform(frame), expected)
+
+
+def test_refresh_is_the_same_from_both(file, tmp_path):
+    run("fit", file, "--sensitive", "sex", "--target", "success", "--drop", "region,age", "-o", tmp_path / "m")
+    later = ob.datasets.admissions(400, random_state=4)
+    later = later.sensitive.join(later.features)
+    later.to_csv(tmp_path / "later.csv", index=False)
+    told = run("refresh", tmp_path / "m", tmp_path / "later.csv", "--min-rows", 5, "-o", tmp_path / "m2", "--json")
+    model = ob.load(tmp_path / "m")
+    drift = model.refresh(later, min_rows=5)
+    cells = json.loads(told.stdout)["cells"]
+    assert [cell["mean-now"] for cell in cells] == [moved.mean_after for moved in drift]
+    np.testing.assert_array_equal(ob.load(tmp_path / "m2").offsets_, model.offsets_)
 
 
 def test_inspect_reads_models_saved_from_python(file, tmp_path):
