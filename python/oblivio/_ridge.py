@@ -117,7 +117,7 @@ class ObliviousRidge(RegressorMixin, Streamed, Saved, ObliviousEstimator):  # ty
     n_components_ : int or None
         The number of landmarks; None on the exact path.
     landmarks_ : ndarray or None
-        The landmarks, as encoded: one in each row. None on the exact path.
+        The landmarks, as encoded, or the frequencies of waves: one in each row. None on the exact path.
     dual_coef_ : ndarray
         The coefficients of the kernel expansion: over the landmarks, or on the exact path over the rows of the fit.
     intercept_ : float

@@ -45,7 +45,7 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, standardize,
     n_components_ : int
         The number of landmarks, and of features.
     landmarks_ : ndarray
-        The landmarks, as encoded: one in each row.
+        The landmarks, as encoded, or the frequencies of waves: one in each row.
     sensitive_feature_names_ : list of str
         The sensitive features.
 

@@ -23,7 +23,7 @@ pub(crate) enum Stream {
     /// Landmarks.
     Landmarks = 4,
     /// The rows that stand for a stream.
-    Stream = 5,
+    Survey = 5,
 }
 
 pub(crate) fn generator(seed: u64, stream: Stream) -> ChaCha8Rng {
@@ -65,7 +65,7 @@ impl Draw {
     pub(crate) fn new(size: usize, seed: u64) -> Self {
         Self {
             size,
-            generator: generator(seed, Stream::Stream),
+            generator: generator(seed, Stream::Survey),
             kept: BinaryHeap::new(),
             rows: 0,
         }
@@ -105,21 +105,25 @@ mod tests {
     fn a_draw_is_uniform_seeded_and_keeps_all_that_fit() {
         let drawn = |rows: usize, seed| {
             let mut draw = Draw::new(10, seed);
-            (0..rows).for_each(|_| drop(draw.next()));
+            for _ in 0..rows {
+                draw.next();
+            }
             draw.finish()
         };
         assert_eq!(drawn(7, 1), (0..7).collect::<Vec<_>>());
         assert_eq!(drawn(100, 1), drawn(100, 1));
         assert_ne!(drawn(100, 1), drawn(100, 2));
         // Each of 40 rows is in a quarter of the samples; four standard deviations of a binomial share.
-        let mut times = [0; 40];
+        let mut times = [0.0f64; 40];
         for seed in 0..2000 {
-            drawn(40, seed).into_iter().for_each(|row| times[row] += 1);
+            for row in drawn(40, seed) {
+                times[row] += 1.0;
+            }
         }
         assert!(
             times
                 .iter()
-                .all(|&t| (t as f64 - 500.0).abs() < 4.0 * 375.0f64.sqrt())
+                .all(|&t| (t - 500.0).abs() < 4.0 * 375.0f64.sqrt())
         );
     }
 

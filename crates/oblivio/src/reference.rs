@@ -117,11 +117,15 @@ impl Reference {
                 let mut order: Vec<u32> = (0..most).collect();
                 order.shuffle(&mut random::generator(seed, random::Stream::Reference));
                 let reference = &order[rows - rows / 2..];
-                reference
-                    .iter()
-                    .for_each(|&row| chosen[row as usize] = true);
+                for &row in reference {
+                    chosen[row as usize] = true;
+                }
             }
-            Self::Rows(given) => given.iter().for_each(|&row| chosen[row] = true),
+            Self::Rows(given) => {
+                for &row in given {
+                    chosen[row] = true;
+                }
+            }
         }
         Ok(Members(Some(chosen)))
     }

@@ -122,9 +122,9 @@ impl Predictor {
         if let Some(within) = sums.quadratic(&weights) {
             // Of the squares about the origin, those of the means are between the cells.
             let variance = (within - between).max(0.0) / mass;
-            cells
-                .iter_mut()
-                .for_each(|cell| cell.squares = variance * cell.mass);
+            for cell in &mut cells {
+                cell.squares = variance * cell.mass;
+            }
         }
         renew(self, &cells, least)
     }

@@ -145,7 +145,9 @@ proptest! {
         if seed.is_multiple_of(2) { order.reverse(); }
         // Two trees: one after the other, and by pairs.
         let mut chain = Moments::new(Arc::clone(&plan));
-        order.iter().for_each(|k| chain.merge(&shards[*k], &watch()).unwrap());
+        for k in &order {
+            chain.merge(&shards[*k], &watch()).unwrap();
+        }
         let mut left = shards[order[0]].clone();
         left.merge(&shards[order[1]], &watch()).unwrap();
         let mut right = shards[order[2]].clone();

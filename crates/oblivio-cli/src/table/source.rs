@@ -40,7 +40,7 @@ pub struct KnownSource {
 impl KnownSource {
     /// Whether these are the files, in this order.
     pub fn is_of(&self, paths: &[PathBuf]) -> bool {
-        let own = self.files.iter().map(|file| file.path());
+        let own = self.files.iter().map(Known::path);
         own.eq(paths.iter().map(PathBuf::as_path))
     }
 }

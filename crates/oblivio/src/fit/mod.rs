@@ -15,7 +15,7 @@ use crate::learn::{Convergence, Intercept, Ridge, Solver};
 use crate::moments::{Batch, Moments, Plan, Sample, SensitiveRows};
 use crate::named::Named;
 use crate::partition::{PartitionRule, Uses};
-use crate::points::Points;
+use crate::points::{Points, check_weights};
 use crate::predictor::Predictor;
 use crate::reference::Reference;
 use crate::sensitive::Sensitive;
@@ -316,31 +316,6 @@ fn constant_features(points: &Points) -> Option<Warning> {
             .map(|k| (k, format!("feature {k}")))
             .collect(),
     })
-}
-
-/// Refuses weights that do not say how often rows count.
-pub(crate) fn check_weights(weights: &[f64], rows: usize) -> Result<()> {
-    if weights.len() != rows {
-        return Err(Error::Length {
-            what: "the weights",
-            found: weights.len(),
-            needed: rows,
-        });
-    }
-    let refuse = |expected, value: f64| {
-        Err(Error::InvalidParameter {
-            name: "a weight",
-            expected,
-            value: value.to_string(),
-        })
-    };
-    match weights.iter().find(|w| !(**w >= 0.0 && w.is_finite())) {
-        Some(weight) => refuse("zero or a positive finite number", *weight),
-        None if rows > 0 && weights.iter().all(|w| *w == 0.0) => {
-            refuse("positive for some row", 0.0)
-        }
-        None => Ok(()),
-    }
 }
 
 impl CellSummary {

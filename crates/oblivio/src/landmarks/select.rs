@@ -237,7 +237,9 @@ fn pivots(
                 *rest = 0.0;
             }
         }
-        accepted.iter().for_each(|&i| left[i] = 0.0);
+        for &pivot in &accepted {
+            left[pivot] = 0.0;
+        }
         chosen.extend(accepted);
         watch.advance_by(width);
         watch.check()?;

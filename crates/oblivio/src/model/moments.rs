@@ -14,7 +14,7 @@ use crate::fit::{Settings, StreamFit};
 use crate::gather::Gather;
 use crate::kernel::Kernel;
 use crate::landmarks::FeatureMap;
-use crate::moments::{Moments, Pending, Plan, SensitivePlan, SensitiveSums, Sums};
+use crate::moments::{Moments, Pending, Plan, Scratch, SensitivePlan, SensitiveSums, Sums};
 use crate::partition::{Cuts, Slots};
 use crate::points::Points;
 use crate::reference::Members;
@@ -133,7 +133,7 @@ impl SumsHeader {
                     "its cells",
                 )?;
                 let rows = counts.iter().try_fold(0usize, |sum, c| sum.checked_add(*c));
-                let slots = Slots::of(cuts.names().count(), keys, counts);
+                let slots = Slots::of(cuts.names().count(), &keys, counts);
                 match slots {
                     Some(slots) if rows == Some(self.rows) => {
                         SensitiveSums::Cells { cuts, slots, sums }
@@ -183,6 +183,7 @@ impl SumsHeader {
             },
             pending,
             plan: Arc::clone(plan),
+            scratch: Scratch::default(),
         })
     }
 }

@@ -197,12 +197,8 @@ pub(super) fn regression(
     let floor = values.iter().fold(0.0f64, |a, b| a.max(*b)) * 1e-11;
     let right = Mat::from_fn(count, cross.ncols(), |i, k| scale[i] * cross[(i, k)]);
     let mut turned = eigen.U().transpose() * &right;
-    for i in 0..count {
-        let inverse = if values[i] > floor {
-            values[i].recip()
-        } else {
-            0.0
-        };
+    for (i, value) in values.into_iter().enumerate() {
+        let inverse = if value > floor { value.recip() } else { 0.0 };
         turned.row_mut(i).iter_mut().for_each(|v| *v *= inverse);
     }
     let solved = eigen.U() * &turned;

@@ -18,15 +18,14 @@ pub(crate) use self::plan::{PlanSettings, SAMPLE, Sample, SensitivePlan};
 use self::sums::{Block, Psi};
 pub(crate) use self::sums::{SensitiveSums, Sums};
 use crate::error::{Error, Result, Warning};
-use crate::fit::check_weights;
 use crate::oblivious::check_strength;
 use crate::partition::{Partition, Place, Slots, Uses};
-use crate::points::Points;
+use crate::points::{Points, check_weights};
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
 
-/// Numbers held of rows whose features are being summed: 32 MiB.
-const BLOCK: usize = 1 << 22;
+/// Numbers held of rows whose features are being summed: 8 MiB.
+const BLOCK: usize = 1 << 20;
 
 /// Sums over rows, from which oblivious ridge regression follows for every strength and penalty.
 ///
@@ -37,6 +36,23 @@ pub struct Moments {
     pub(crate) plan: Arc<Plan>,
     pub(crate) sums: Sums,
     pub(crate) pending: Pending,
+    pub(crate) scratch: Scratch,
+}
+
+/// Memory of the last block, to be used again: fresh memory costs more than what is computed in it.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch(Vec<f64>);
+
+impl Clone for Scratch {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Scratch {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// Rows that do not fill a block yet.
@@ -151,6 +167,7 @@ impl Moments {
             sums: Sums::new(origin, plan.second, sensitive),
             plan,
             pending: Pending::default(),
+            scratch: Scratch::default(),
         }
     }
 
@@ -256,15 +273,12 @@ impl Moments {
         let centre = self.sums.origin[features];
         let roots: Vec<f64> = pending.weights.iter().map(|w| w.sqrt()).collect();
         let points = Points::new(pending.points, self.plan.map.basis.dim())?;
-        let mut block = self.plan.columns(&points, &roots, width)?;
+        let mut block = std::mem::take(&mut self.scratch.0);
+        block.resize(rows * width, 0.0);
+        self.plan.columns(&points, &roots, width, &mut block)?;
         for (row, values) in block.chunks_mut(width).enumerate() {
             values[features] = roots[row] * (pending.targets[row] - centre);
             values[features + 1] = roots[row];
-        }
-        if !all_finite(&block) {
-            return Err(Error::Overflow {
-                what: "the kernel of a row and a landmark",
-            });
         }
         self.sums.add(&Block {
             rows: &block,
@@ -273,6 +287,13 @@ impl Moments {
                 SensitivePlan::Features { .. } => Psi::Dense(&pending.psi),
             },
         });
+        self.scratch.0 = block;
+        if !self.sums.is_finite() {
+            return Err(Error::Overflow {
+                what: "the kernel of a row and a landmark",
+            });
+        }
+        watch.advance_by(rows);
         Ok(())
     }
 
@@ -338,20 +359,18 @@ impl Moments {
     }
 }
 
-fn all_finite(values: &[f64]) -> bool {
-    // A sum is finite only if all its terms are.
-    values
-        .par_chunks(1 << 16)
-        .all(|part| part.iter().sum::<f64>().is_finite())
-}
-
 impl Plan {
-    /// $\sqrt w(f - o)$ for every row, in rows of `stride` numbers; what lies behind the features is left at zero.
-    fn columns(&self, points: &Points, roots: &[f64], stride: usize) -> Result<Vec<f64>> {
-        let mut block = vec![0.0; points.len() * stride];
+    /// $\sqrt w(f - o)$ for every row, into rows of `stride` numbers; what lies behind the features is left alone.
+    fn columns(
+        &self,
+        points: &Points,
+        roots: &[f64],
+        stride: usize,
+        block: &mut [f64],
+    ) -> Result<()> {
         self.map.basis.values_into(
             points,
-            &mut block,
+            block,
             stride,
             &|row, functions, values| {
                 let (root, origin) = (roots[row], &self.origin[functions]);
@@ -367,7 +386,7 @@ impl Plan {
                 .par_chunks_mut(stride * 256)
                 .for_each(|rows| self.map.whiten(rows, stride, 0));
         }
-        Ok(block)
+        Ok(())
     }
 }
 

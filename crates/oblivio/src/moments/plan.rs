@@ -157,7 +157,9 @@ impl Sample<'static> {
     /// A sample of rows that are all in memory, drawn as from a stream.
     pub(crate) fn of(points: &Points, sensitive: &Sensitive, weights: &[f64], seed: u64) -> Self {
         let mut draw = Draw::new(SAMPLE, seed);
-        weights.iter().for_each(|_| drop(draw.next()));
+        for _ in weights {
+            draw.next();
+        }
         let rows = draw.finish();
         Self {
             points: points.select(&rows),

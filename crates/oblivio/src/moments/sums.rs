@@ -81,9 +81,8 @@ impl Sums {
         let rows = MatRef::from_column_major_slice(block.rows, width, number);
         self.rows += number;
         if let Some(second) = &mut self.second {
-            second
-                .par_chunks_mut(width * PANEL)
-                .enumerate()
+            balanced(second.chunks_mut(width * PANEL).enumerate().collect())
+                .into_par_iter()
                 .with_max_len(1)
                 .for_each(|(panel, values)| {
                     let (start, columns) = (panel * PANEL, values.len() / width);
@@ -286,6 +285,15 @@ impl Sums {
         }
     }
 
+    /// Whether all that was added was: a sum of squares is finite only if all its terms are.
+    pub(super) fn is_finite(&self) -> bool {
+        let second = self.second.as_deref().unwrap_or(&[]);
+        let mut squares = second.iter().step_by(self.width + 1);
+        let (SensitiveSums::Cells { sums, .. } | SensitiveSums::Dense { sums, .. }) =
+            &self.sensitive;
+        squares.all(|v| v.is_finite()) && sums.iter().all(|v| v.is_finite())
+    }
+
     /// $\sum_i w_i\langle v, f_i - o\rangle^2$, where second moments were summed.
     pub(crate) fn quadratic(&self, v: &[f64]) -> Option<f64> {
         let second = self.second.as_ref()?;
@@ -319,6 +327,18 @@ impl SensitiveSums {
         sums.chunks_mut(width).for_each(change);
         changed
     }
+}
+
+/// Long and short columns of a triangle in turn, so that halves of the list are halves of the work.
+fn balanced<T>(mut panels: Vec<T>) -> Vec<T> {
+    let short = panels.split_off(panels.len().div_ceil(2));
+    let mut short = short.into_iter().rev();
+    let mut order = Vec::new();
+    for long in panels {
+        order.push(long);
+        order.extend(short.next());
+    }
+    order
 }
 
 /// Vectors of `width` numbers, each a column.

@@ -76,7 +76,7 @@ pub struct Uses {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Slots {
     width: usize,
-    slots: HashMap<Vec<u32>, usize>,
+    places: HashMap<Vec<u32>, usize>,
     pub(crate) keys: Vec<Vec<u32>>,
     pub(crate) mass: Vec<f64>,
     pub(crate) counts: Vec<usize>,
@@ -91,7 +91,7 @@ impl Slots {
     }
 
     /// These keys in this order; `None` if one comes twice.
-    pub(crate) fn of(width: usize, keys: Vec<Vec<u32>>, counts: Vec<usize>) -> Option<Self> {
+    pub(crate) fn of(width: usize, keys: &[Vec<u32>], counts: Vec<usize>) -> Option<Self> {
         let mut slots = Self::new(width);
         for (slot, key) in keys.iter().enumerate() {
             if slots.slot_of(key) != slot {
@@ -107,11 +107,11 @@ impl Slots {
     }
 
     pub(crate) fn slot_of(&mut self, key: &[u32]) -> usize {
-        if let Some(&slot) = self.slots.get(key) {
+        if let Some(&slot) = self.places.get(key) {
             return slot;
         }
         let slot = self.keys.len();
-        self.slots.insert(key.to_vec(), slot);
+        self.places.insert(key.to_vec(), slot);
         self.keys.push(key.to_vec());
         self.mass.push(0.0);
         self.counts.push(0);

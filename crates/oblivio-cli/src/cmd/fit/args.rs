@@ -269,7 +269,7 @@ impl Args {
     }
 
     /// The settings of features, for a fit without a target.
-    pub(super) fn features(&self, settings: &Settings, components: Components) -> FeatureSettings {
+    pub(super) fn features(settings: &Settings, components: Components) -> FeatureSettings {
         FeatureSettings {
             kernel: settings.kernel.clone(),
             components,

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     };
     let (model, summary) = match (settings.components, &args.target) {
         (Some(components), None) => {
-            let features = args.features(&settings, components);
+            let features = Args::features(&settings, components);
             let (transformer, warnings, rows) = pass(components, saved).features(&features)?;
             table::write_bytes(&args.output, &transformer.to_bytes()?)?;
             saved::forget(args.checkpoint.as_deref());

@@ -48,15 +48,14 @@ impl Pass<'_> {
     /// Ridge regression of the target.
     pub(super) fn fit(mut self, settings: &Settings) -> Result<(Model, Summary)> {
         check_memory(self.components)?;
-        let found = self.find(format!("{settings:?}"))?;
-        let (encoder, fit) = match found {
-            Some(checkpoint) => checkpoint.into_fit(settings)?,
-            None => {
-                let survey = self.survey(settings.seed)?;
-                watched(self.pool, |watch| {
-                    survey.begin(self.scaling, settings, self.components, watch)
-                })?
-            }
+        let found = self.find(&format!("{settings:?}"))?;
+        let (encoder, fit) = if let Some(checkpoint) = found {
+            checkpoint.into_fit(settings)?
+        } else {
+            let survey = self.survey(settings.seed)?;
+            watched(self.pool, |watch| {
+                survey.begin(self.scaling, settings, self.components, watch)
+            })?
         };
         let sums = self.gather(&encoder, Sums::Ridge(Box::new(fit)))?;
         let Sums::Ridge(fit) = sums else {
@@ -82,15 +81,14 @@ impl Pass<'_> {
         settings: &FeatureSettings,
     ) -> Result<(Transformer, Vec<Warning>, usize)> {
         check_memory(self.components)?;
-        let found = self.find(format!("{settings:?}"))?;
-        let (encoder, fit) = match found {
-            Some(checkpoint) => checkpoint.into_features(settings)?,
-            None => {
-                let survey = self.survey(settings.seed)?;
-                watched(self.pool, |watch| {
-                    survey.begin_features(self.scaling, settings, watch)
-                })?
-            }
+        let found = self.find(&format!("{settings:?}"))?;
+        let (encoder, fit) = if let Some(checkpoint) = found {
+            checkpoint.into_features(settings)?
+        } else {
+            let survey = self.survey(settings.seed)?;
+            watched(self.pool, |watch| {
+                survey.begin_features(self.scaling, settings, watch)
+            })?
         };
         let sums = self.gather(&encoder, Sums::Features(Box::new(fit)))?;
         let Sums::Features(fit) = sums else {
@@ -102,7 +100,7 @@ impl Pass<'_> {
     }
 
     /// The state that an earlier run with the same settings left.
-    fn find(&mut self, settings: String) -> Result<Option<Checkpoint>> {
+    fn find(&mut self, settings: &str) -> Result<Option<Checkpoint>> {
         let settings = format!(
             "{settings} {:?} {:?} {:?} {:?}",
             self.scaling,
@@ -199,7 +197,7 @@ fn with_batch(
 /// Compares what the sums need with what is free.
 fn check_memory(components: Components) -> Result<()> {
     // The second moments, their copies while they are solved, and a block of rows.
-    let needed = 8.0 * (6.0 * (components.count as f64).powi(2) + (1u32 << 24) as f64);
+    let needed = 8.0 * (6.0 * (components.count as f64).powi(2) + f64::from(1u32 << 24));
     let Some(free) = super::free_memory() else {
         return Ok(());
     };
