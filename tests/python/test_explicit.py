@@ -633,7 +633,7 @@ class TestRefresh:
         before = model.model_
         for sentence, keywords in (
             ("needs them to refresh", {}),
-            ("every cell of the new table has 20 rows; at least 30", {"sensitive_features": s}),
+            ("the largest cell of the new table has 20 rows; at least 30", {"sensitive_features": s}),
             ("min_rows must be a positive whole number, got 0", {"sensitive_features": s, "min_rows": 0}),
             ("known: 0, 1, 2", {"sensitive_features": s + 5}),
         ):
