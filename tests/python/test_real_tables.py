@@ -62,3 +62,16 @@ def test_communities_by_a_continuous_share():
     after, _ = correlation_ratio(oblivious, groups)
     assert before > 0.3
     assert after < 6 * expected
+
+
+@pytest.mark.filterwarnings("ignore::oblivio.OblivioWarning")
+def test_adult_on_landmarks_by_sex_and_race():
+    table = read("adult_train.csv")
+    table["income"] = (table["income"].str.strip(" .") == ">50K").astype(float)
+    settings = {"n_components": 150, "handle_unknown": "population"}
+    (plain, S), (oblivious, _) = scores_before_and_after(table, ["sex", "race"], "income", **settings)
+    groups = S["sex"].astype(str) + S["race"].astype(str)
+    before, expected = correlation_ratio(plain, groups)
+    after, _ = correlation_ratio(oblivious, groups)
+    assert before > 50 * expected
+    assert after < 4 * expected

@@ -253,27 +253,8 @@ impl Settings {
 
 impl Training<'_> {
     fn check(&self) -> Result<()> {
+        self.batch().check()?;
         let rows = self.points.len();
-        let length = |what, found: usize| {
-            if found == rows {
-                Ok(())
-            } else {
-                Err(Error::Length {
-                    what,
-                    found,
-                    needed: rows,
-                })
-            }
-        };
-        length("the sensitive part", self.sensitive.len())?;
-        length("the target", self.targets.len())?;
-        if let Some(row) = self.targets.iter().position(|y| !y.is_finite()) {
-            return Err(Error::NotFinite {
-                name: "the target".into(),
-                row,
-                value: self.targets[row],
-            });
-        }
         if let Some(weights) = self.weights {
             check_weights(weights, rows)?;
         }
@@ -287,15 +268,18 @@ impl Training<'_> {
         Ok(())
     }
 
-    /// The rows with these numbers.
-    fn rows(&self, rows: &[usize]) -> Rows {
-        let batch = Batch {
+    fn batch(&self) -> Batch<'_> {
+        Batch {
             points: self.points,
             sensitive: SensitiveRows::Columns(self.sensitive),
             targets: Some(self.targets),
             weights: self.weights,
-        };
-        Rows::select(&batch, self.sensitive, rows)
+        }
+    }
+
+    /// The rows with these numbers.
+    fn rows(&self, rows: &[usize]) -> Rows {
+        Rows::select(&self.batch(), self.sensitive, rows)
     }
 
     fn warnings(&self) -> Vec<Warning> {
