@@ -104,7 +104,7 @@ def peers(folder):
         from sklearn.pipeline import make_pipeline
 
         features = Nystroem(kernel="rbf", gamma=0.1, n_components=1000, random_state=0)
-        return make_pipeline(features, Ridge(alpha=1.0, fit_intercept=False))
+        return make_pipeline(features, Ridge(alpha=1.0))
 
     def authors():
         n = 500

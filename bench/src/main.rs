@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use oblivio::learn::Solver;
+use oblivio::learn::{Intercept, Solver};
 use oblivio::{
     Assignment, Column, Components, ConditionalMean, FeatureSettings, Kernel, KernelMatrix, Lower,
     Mode, Named, ObliviousMap, Points, Reference, Result, Selection, Sensitive, Settings, Training,
@@ -177,6 +177,8 @@ fn prediction(folder: &Path) -> Result<()> {
 fn landmarks(data: &Data, count: usize, mode: Mode, runs: usize) -> Result<f64> {
     let settings = Settings {
         components: Some(Components::new(count)),
+        // As the peer has one.
+        intercept: Intercept::Fitted,
         mode,
         ..data.settings()
     };

@@ -7,12 +7,14 @@ mod cmd;
 mod progress;
 mod report;
 mod table;
+mod threads;
 
 use std::ffi::OsString;
 use std::io::Write;
 use std::sync::Mutex;
 
 use clap::Parser;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use args::{Cli, Command};
 
@@ -62,17 +64,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
 }
 
 fn perform(cli: Cli) -> anyhow::Result<()> {
-    let mut pool = rayon::ThreadPoolBuilder::new();
-    if let Some(threads) = cli.threads {
-        pool = pool.num_threads(threads.get());
-    }
-    let pool = pool.build()?;
+    let pool = || -> anyhow::Result<ThreadPool> {
+        let threads = threads::number(cli.threads)?;
+        Ok(ThreadPoolBuilder::new().num_threads(threads).build()?)
+    };
     match cli.command {
-        Command::Fit(args) => cmd::fit::run(&args, &pool),
-        Command::Predict(args) => cmd::predict::run(&args, &pool),
-        Command::Transform(args) => cmd::transform::run(&args, &pool),
+        Command::Fit(args) => cmd::fit::run(&args, &pool()?),
+        Command::Predict(args) => cmd::predict::run(&args, &pool()?),
+        Command::Transform(args) => cmd::transform::run(&args, &pool()?),
         Command::Inspect(args) => cmd::inspect::run(&args),
-        Command::Refresh(args) => cmd::refresh::run(&args, &pool),
+        Command::Refresh(args) => cmd::refresh::run(&args, &pool()?),
         Command::Simulate(args) => cmd::simulate::run(&args),
         Command::Completions(args) => cmd::completions::run(&args),
     }

@@ -955,3 +955,31 @@ fn a_refreshed_model_has_new_offsets_and_says_what_moved() {
     };
     assert!(gap("m.oblivio") > 0.01 && gap("m2.oblivio") < 1e-9);
 }
+
+/// A gigabyte is enough for any number of rows, whatever the matrix products reserve.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_on_address_space_is_kept_or_named() {
+    let place = Place::new();
+    place.run("simulate ridge --rows 30000 -o t.csv");
+    let limited = |kilobytes: u64| {
+        let program = env!("CARGO_BIN_EXE_oblivio");
+        let fit = "fit t.csv --sensitive s --cells 4 --target y --components 10 -o m.oblivio";
+        let script = format!("ulimit -v {kilobytes}; exec '{program}' {fit}");
+        let mut bash = Command::new("bash");
+        bash.current_dir(place.path()).args(["-c", &script]);
+        bash.output().unwrap()
+    };
+    let output = limited(1_000_000);
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.success() || messages.contains("address space is limited"),
+        "{messages}"
+    );
+    let refused = limited(150_000);
+    let messages = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        refused.status.code() == Some(1) && messages.contains("raise the limit"),
+        "{messages}"
+    );
+}
