@@ -33,7 +33,7 @@ os._exit(0)
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to a process")
 @pytest.mark.parametrize(
     ("call", "kept"),
     [

@@ -222,19 +222,7 @@ impl CellShifts {
 mod tests {
     use super::*;
     use crate::column::Column;
-    use crate::random;
-
-    fn points(rows: usize, seed: u64) -> Points<'static> {
-        use rand::RngExt;
-        let mut random = random::generator(seed, random::Stream::Simulation);
-        Points::new(
-            (0..2 * rows)
-                .map(|_| random.random::<f64>())
-                .collect::<Vec<_>>(),
-            2,
-        )
-        .unwrap()
-    }
+    use crate::landmarks::tests::points;
 
     #[test]
     fn the_cells_have_equal_mean_features_after_and_not_before() {

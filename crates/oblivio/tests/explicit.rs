@@ -630,3 +630,47 @@ fn waves_need_no_sample_to_agree() {
     };
     assert!(refused.fit(training, &watch()).is_err());
 }
+
+/// Sums of kernel columns, whitened at the end, are those of whitened rows; and moments of both kinds go together.
+#[test]
+fn sums_may_be_whitened_before_or_after() {
+    let table = Table::new(200, 3, 40).weighted(3);
+    let cut = Cut::Product;
+    for kernel in ["laplacian(gamma=0.3)", "rbf(gamma=0.5)"] {
+        let settings = Settings {
+            partition: cut.rule(),
+            ..explicit(&settings(kernel), 12)
+        };
+        let sensitive = table.sensitive(cut);
+        let training = Training {
+            points: &table.points,
+            sensitive: &sensitive,
+            targets: &table.targets,
+            weights: Some(&table.weights),
+        };
+        // Only a large table is worth the loss of digits.
+        let of_rows = |rows| Arc::new(settings.plan(training, rows, &watch()).unwrap().0);
+        let (small, large) = (of_rows(200), of_rows(150_000_000));
+        assert!(small.is_whitened() && !large.is_whitened(), "{kernel}");
+        let before = moments(&small, &table, &all(&table), cut);
+        let after = moments(&large, &table, &all(&table), cut);
+        let expected = scores(&before, &settings, &table, cut);
+        let close = |moments: &Moments| {
+            let found = scores(moments, &settings, &table, cut);
+            assert!(
+                apart(&expected, &found) < 1e-10 * size(&expected),
+                "{kernel}"
+            );
+        };
+        close(&after);
+        let (odd, even): (Vec<usize>, Vec<usize>) =
+            all(&table).into_iter().partition(|i| i % 2 == 1);
+        for (first, second) in [(&small, &large), (&large, &small), (&large, &large)] {
+            let mut merged = moments(first, &table, &odd, cut);
+            merged
+                .merge(&moments(second, &table, &even, cut), &watch())
+                .unwrap();
+            close(&merged);
+        }
+    }
+}

@@ -218,12 +218,12 @@ impl FeatureMap {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::named::Named;
     use crate::random;
 
-    fn points(rows: usize, seed: u64) -> Points<'static> {
+    pub(crate) fn points(rows: usize, seed: u64) -> Points<'static> {
         use rand::RngExt;
         let mut random = random::generator(seed, random::Stream::Simulation);
         Points::new(

@@ -147,6 +147,11 @@ impl Plan {
         self.map.len()
     }
 
+    /// Whether rows are whitened one by one; else their sums are, at the end.
+    pub fn is_whitened(&self) -> bool {
+        self.whitened
+    }
+
     /// From points to features.
     pub fn map(&self) -> &FeatureMap {
         &self.map
