@@ -9,6 +9,7 @@ use crate::error::{Error, Result, Warning};
 use crate::named::{Named, nearest};
 use crate::partition::{UnseenCategory, listed};
 use crate::points::Points;
+use crate::spread::Spread;
 
 /// How the feature columns of a table become points; fitted once, then frozen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,7 +34,7 @@ pub(crate) struct EncoderLearner(Vec<(String, Seen)>);
 /// What was seen of a column.
 #[derive(Clone, Debug)]
 enum Seen {
-    Numbers(Spread),
+    Numbers(Numbers),
     Levels(HashSet<String>),
 }
 
@@ -43,16 +44,16 @@ impl EncoderLearner {
         columns.iter().try_for_each(complete)?;
         if self.0.is_empty() {
             let seen = |column: &Column| match column.values {
-                Values::Numbers(_) => Seen::Numbers(Spread::default()),
+                Values::Numbers(_) => Seen::Numbers(Numbers::default()),
                 Values::Categories { .. } => Seen::Levels(HashSet::new()),
             };
             self.0 = columns.iter().map(|c| (c.name.clone(), seen(c))).collect();
         }
         for ((name, seen), column) in self.0.iter_mut().zip(columns) {
             match seen {
-                Seen::Numbers(spread) => {
+                Seen::Numbers(numbers) => {
                     for (value, weight) in column.to_numbers()?.into_iter().zip(weights) {
-                        spread.add(value, *weight);
+                        numbers.add(value, *weight);
                     }
                 }
                 Seen::Levels(levels) => {
@@ -70,7 +71,7 @@ impl EncoderLearner {
         let mut position = 0;
         for (name, seen) in &self.0 {
             let (constant, width) = match seen {
-                Seen::Numbers(spread) => (!spread.varies, 1),
+                Seen::Numbers(numbers) => (!numbers.varies, 1),
                 Seen::Levels(levels) => (levels.len() == 1, levels.len()),
             };
             if constant {
@@ -93,10 +94,10 @@ impl EncoderLearner {
                 mean: 0.0,
                 scale: 1.0,
             },
-            Seen::Numbers(spread) => Feature::Number {
+            Seen::Numbers(numbers) => Feature::Number {
                 name,
-                mean: spread.mean,
-                scale: spread.scale(),
+                mean: numbers.spread.mean,
+                scale: numbers.scale(),
             },
         };
         Encoder {
@@ -106,31 +107,23 @@ impl EncoderLearner {
     }
 }
 
-/// Mean and standard deviation of weighted numbers that come one by one.
+/// A column of numbers: their spread, and whether they differ at all.
 #[derive(Clone, Debug, Default)]
-struct Spread {
-    weight: f64,
-    mean: f64,
-    /// $\sum w(v - \bar v)^2$
-    squares: f64,
+struct Numbers {
+    spread: Spread,
     first: Option<f64>,
     varies: bool,
 }
 
-impl Spread {
+impl Numbers {
     fn add(&mut self, value: f64, weight: f64) {
         self.varies |= *self.first.get_or_insert(value) != value;
-        if weight > 0.0 {
-            self.weight += weight;
-            let before = value - self.mean;
-            self.mean += before * (weight / self.weight);
-            self.squares += weight * before * (value - self.mean);
-        }
+        self.spread.add(value, weight);
     }
 
     /// The standard deviation; that of a constant counts as 1.
     fn scale(&self) -> f64 {
-        let deviation = (self.squares / self.weight).sqrt();
+        let deviation = self.spread.variance().sqrt();
         if self.varies && deviation > 0.0 {
             deviation
         } else {

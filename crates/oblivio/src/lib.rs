@@ -38,6 +38,7 @@ mod reference;
 mod refresh;
 mod sensitive;
 pub mod simulate;
+mod spread;
 mod survey;
 mod watch;
 

@@ -7,6 +7,7 @@ use crate::partition::{Place, Uses};
 use crate::points::Points;
 use crate::predictor::{Offsets, Predictor};
 use crate::sensitive::Sensitive;
+use crate::spread::Spread;
 use crate::watch::Watch;
 
 /// How the score before the offset has moved in one cell since the fit.
@@ -41,20 +42,7 @@ pub struct Refresh {
 #[derive(Clone, Copy, Debug, Default)]
 struct CellScores {
     rows: usize,
-    mass: f64,
-    mean: f64,
-    /// $\sum w(h - \bar h)^2$
-    squares: f64,
-}
-
-impl CellScores {
-    fn add(&mut self, value: f64, weight: f64) {
-        self.rows += 1;
-        self.mass += weight;
-        let before = value - self.mean;
-        self.mean += before * (weight / self.mass);
-        self.squares += weight * before * (value - self.mean);
-    }
+    spread: Spread,
 }
 
 impl Predictor {
@@ -113,9 +101,11 @@ impl Predictor {
             if let Place::Cell(cell) = place {
                 cells[cell] = CellScores {
                     rows: slots.counts[slot],
-                    mass: row[width - 1],
-                    mean: base + mean,
-                    squares: 0.0,
+                    spread: Spread {
+                        weight: row[width - 1],
+                        mean: base + mean,
+                        squares: 0.0,
+                    },
                 };
             }
         }
@@ -123,7 +113,7 @@ impl Predictor {
             // Of the squares about the origin, those of the means are between the cells.
             let variance = (within - between).max(0.0) / mass;
             for cell in &mut cells {
-                cell.squares = variance * cell.mass;
+                cell.spread.squares = variance * cell.spread.weight;
             }
         }
         renew(self, &cells, least)
@@ -155,7 +145,9 @@ impl Refresh {
             if let Some(scores) = self.cells.get_mut(cell as usize)
                 && weight > 0.0
             {
-                scores.add(prediction.before[row] - self.predictor.intercept, weight);
+                scores.rows += 1;
+                let score = prediction.before[row] - self.predictor.intercept;
+                scores.spread.add(score, weight);
             }
         }
         Ok(())
@@ -185,19 +177,19 @@ fn renew(
         });
     }
     let old_mass: f64 = old.mass().iter().sum();
-    let new_mass: f64 = cells.iter().map(|cell| cell.mass).sum();
+    let new_mass: f64 = cells.iter().map(|cell| cell.spread.weight).sum();
     let mean = |c: usize| {
         if kept(c) {
             offsets.mean + offsets.by_cell[c]
         } else {
-            cells[c].mean
+            cells[c].spread.mean
         }
     };
     let share = |c: usize| {
         if kept(c) {
             (old.mass()[c] / old_mass * new_mass, old.counts()[c])
         } else {
-            (cells[c].mass, cells[c].rows)
+            (cells[c].spread.weight, cells[c].rows)
         }
     };
     let (mass, counts) = (0..cells.len()).map(share).unzip();
@@ -210,11 +202,11 @@ fn renew(
             let cell = &cells[c];
             let seen = cell.rows > 0;
             let after = if seen {
-                predictor.intercept + cell.mean
+                predictor.intercept + cell.spread.mean
             } else {
                 before
             };
-            let variance = cell.squares / cell.mass;
+            let variance = cell.spread.variance();
             let error = (variance / cell.rows as f64 + variance / old.counts()[c] as f64).sqrt();
             Drift {
                 label: old.label(c),
