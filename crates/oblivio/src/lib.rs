@@ -23,6 +23,7 @@ mod error;
 mod features;
 mod fit;
 mod gather;
+mod gram;
 mod kernel;
 mod landmarks;
 pub mod learn;
@@ -52,6 +53,7 @@ pub use features::{FeatureFit, FeatureSettings, ObliviousFeatures};
 pub use fit::{
     CellSummary, Fit, GridPoint, Mode, Problem, Settings, Solved, StreamFit, Summary, Training,
 };
+pub use gram::{FeatureRows, Gram};
 pub use kernel::{Gamma, Kernel, KernelMatrix, Lower, Side, Smoothness};
 pub use landmarks::{Components, FeatureMap, Selection};
 pub use model::{

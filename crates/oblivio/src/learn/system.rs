@@ -150,7 +150,7 @@ impl System {
             let start = norm(&residual);
             loop {
                 watch.check()?;
-                let image = multiply(&self.matrix, &direction);
+                let image = self.matrix.times(&direction);
                 let curvature = dot(&direction, &image);
                 if !(curvature > 0.0 && energy > 0.0) || iterations >= MOST_STEPS {
                     break;
@@ -170,7 +170,7 @@ impl System {
                 }
                 energy = next;
             }
-            residual = multiply(&self.matrix, &solution);
+            residual = self.matrix.times(&solution);
             for (r, y) in residual.iter_mut().zip(targets) {
                 *r = y - *r;
             }
@@ -308,59 +308,13 @@ fn substitute<T: RealField>(factor: MatRef<'_, T>, vector: &mut [T]) {
     );
 }
 
-/// The product of a symmetric matrix and a vector, from the lower triangle.
-///
-/// Columns are taken in fixed groups whose sums are added in order: the same bits for any number of threads.
-fn multiply(matrix: &Lower, vector: &[f64]) -> Vec<f64> {
-    const GROUP: usize = 256;
-    let n = matrix.len();
-    let parts: Vec<Vec<f64>> = (0..n.div_ceil(GROUP))
-        .into_par_iter()
-        .with_max_len(1)
-        .map(|group| {
-            let first = group * GROUP;
-            let mut part = vec![0.0; n - first];
-            for j in first..(first + GROUP).min(n) {
-                let column = matrix.column(j);
-                let below = &mut part[j - first..];
-                below[0] += column[0] * vector[j];
-                let below = &mut below[1..];
-                let (column, vector_below, x) = (&column[1..], &vector[j + 1..], vector[j]);
-                let mut sum = [0.0; 8];
-                let chunks = column.len() / 8 * 8;
-                for ((b, c), v) in below[..chunks]
-                    .chunks_exact_mut(8)
-                    .zip(column[..chunks].chunks_exact(8))
-                    .zip(vector_below[..chunks].chunks_exact(8))
-                {
-                    for k in 0..8 {
-                        b[k] += c[k] * x;
-                        sum[k] += c[k] * v[k];
-                    }
-                }
-                for k in chunks..column.len() {
-                    below[k] += column[k] * x;
-                    sum[0] += column[k] * vector_below[k];
-                }
-                part[j - first] += sum.iter().sum::<f64>();
-            }
-            part
-        })
-        .collect();
-    let mut product = vec![0.0; n];
-    for (group, part) in parts.iter().enumerate() {
-        add(&mut product[group * GROUP..], 1.0, part);
-    }
-    product
-}
-
 /// A Rayleigh quotient after two power steps from the constant vector, which is near the first eigenvector of most kernel
 /// matrices. It never exceeds the norm, so an error relative to it is never understated.
 fn norm_estimate(matrix: &Lower) -> f64 {
     let mut vector = vec![1.0; matrix.len()];
     let mut largest = 0.0f64;
     for _ in 0..3 {
-        let image = multiply(matrix, &vector);
+        let image = matrix.times(&vector);
         let size = norm(&image);
         largest = largest.max(dot(&vector, &image) / dot(&vector, &vector));
         if !(size > 0.0 && size.is_finite()) {
