@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from oblivio import datasets as datasets
+    from oblivio._classifier import ObliviousLogistic as ObliviousLogistic
+    from oblivio._classifier import ObliviousSVC as ObliviousSVC
     from oblivio._files import load as load
     from oblivio._input import OblivioWarning as OblivioWarning
     from oblivio._kernel import ObliviousKernel as ObliviousKernel
@@ -28,13 +30,13 @@ if TYPE_CHECKING:
     from oblivio._oblivio import UnknownCategoryError as UnknownCategoryError
     from oblivio._oblivio import __version__ as __version__
     from oblivio._offset import Offset as Offset
-    from oblivio._ridge import Drift as Drift
     from oblivio._ridge import ObliviousRidge as ObliviousRidge
+    from oblivio._scores import Drift as Drift
     from oblivio._transformer import ObliviousTransformer as ObliviousTransformer
 
 # Loaded on first use, so that the command line does not wait for scikit-learn.
 _HOME = {
-    "Drift": "_ridge",
+    "Drift": "_scores",
     "EmptyCellError": "_oblivio",
     "InvalidInputError": "_oblivio",
     "Kernel": "_kernels",
@@ -43,7 +45,9 @@ _HOME = {
     "Offset": "_offset",
     "OblivioWarning": "_input",
     "ObliviousKernel": "_kernel",
+    "ObliviousLogistic": "_classifier",
     "ObliviousRidge": "_ridge",
+    "ObliviousSVC": "_classifier",
     "ObliviousTransformer": "_transformer",
     "UnknownCategoryError": "_oblivio",
     "__version__": "_oblivio",
@@ -59,7 +63,9 @@ __all__ = [
     "NumericalError",
     "OblivioWarning",
     "ObliviousKernel",
+    "ObliviousLogistic",
     "ObliviousRidge",
+    "ObliviousSVC",
     "ObliviousTransformer",
     "Offset",
     "UnknownCategoryError",

@@ -50,7 +50,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    estimator : ObliviousRidge, ObliviousTransformer or ObliviousKernel
+    estimator : ObliviousRidge, ObliviousSVC, ObliviousLogistic, ObliviousTransformer or ObliviousKernel
         Fitted. Kernel, number of landmarks, penalty, mode, strength and seed are those that the file records; other
         parameters have their defaults, which matters only to a new fit. It cannot go on with ``partial_fit``.
     """
@@ -60,7 +60,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     data = Path(path).read_bytes()
     kind = _oblivio.kind_of(data)
     if kind == "ridge":
-        return ridge_of(_oblivio.RidgeModel.from_bytes(data))
+        return ridge_of(_oblivio.ScoreModel.from_bytes(data))
+    if kind == "classifier":
+        return _classifier_of(_oblivio.ScoreModel.from_bytes(data))
     if kind == "features":
         features = _oblivio.FeatureModel.from_bytes(data)
         estimator = ObliviousTransformer(kernel=features.kernel, n_components=features.components)
@@ -69,22 +71,39 @@ def load(path: str | os.PathLike[str]) -> Any:
     return _fitted(ObliviousKernel(kernel=kernel.kernel), kernel)
 
 
-def ridge_of(model: _oblivio.RidgeModel) -> Any:
+def ridge_of(model: _oblivio.ScoreModel) -> Any:
     """The estimator of a model that has no fit in Python."""
     from oblivio._ridge import ObliviousRidge
 
-    card = json.loads(model.card())
-    estimator = ObliviousRidge(
-        kernel=model.kernel,
-        n_components=model.components,
-        alpha=card["penalty"],
-        mode=card["mode"],
-        strength=model.strength if card["mode"] != "plain" else 1.0,
-        fit_intercept=model.intercept != 0.0,
-        reference="half" if card["reference"] == "half" else "all",
-        random_state=card["seed"],
-    )
+    recorded, card = _recorded(model)
+    estimator = ObliviousRidge(alpha=card["penalty"], fit_intercept=bool(model.intercepts[0]), **recorded)
     return _fitted(estimator, model)
+
+
+def _classifier_of(model: _oblivio.ScoreModel) -> Any:
+    from oblivio._classifier import ObliviousLogistic, ObliviousSVC, classes_of
+
+    recorded, card = _recorded(model)
+    kind = ObliviousLogistic if card["learner"] == "logistic" else ObliviousSVC
+    estimator = kind(C=1.0 / card["penalty"], **recorded)
+    if model.classes is not None:
+        names, numeric, _, _ = model.classes
+        estimator.classes_ = classes_of(names, numeric=numeric)
+    return _fitted(estimator, model)
+
+
+def _recorded(model: _oblivio.ScoreModel) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters that a file records, and its card."""
+    card = json.loads(model.card())
+    parameters = {
+        "kernel": model.kernel,
+        "n_components": model.components,
+        "mode": card["mode"],
+        "strength": model.strength if card["mode"] in ("oblivious", "m-oblivious") else 1.0,
+        "reference": "half" if card["reference"] == "half" else "all",
+        "random_state": card["seed"],
+    }
+    return parameters, card
 
 
 def _fitted(estimator: Any, model: Any) -> Any:

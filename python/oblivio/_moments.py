@@ -194,15 +194,21 @@ class Moments(ObliviousEstimator):
         return 0.0 if self._sums is None else self._sums.weight
 
     def ridge(
-        self, *, alpha: float = 1.0, strength: float = 1.0, mode: str = "oblivious", fit_intercept: bool = False
+        self,
+        *,
+        alpha: float = 1.0,
+        strength: float = 1.0,
+        mode: str = "oblivious",
+        eta: float | None = None,
+        fit_intercept: bool = False,
     ) -> ObliviousRidge:
         """The regression that these rows amount to, all of them training and estimating.
 
         Parameters
         ----------
-        alpha, strength, fit_intercept
+        alpha, strength, eta, fit_intercept
             As in :class:`ObliviousRidge`.
-        mode : {"oblivious", "plain"}, default="oblivious"
+        mode : {"oblivious", "plain", "sensitive-free"}, default="oblivious"
             Not ``"m-oblivious"``, whose offsets need each row once more.
 
         Returns
@@ -212,9 +218,10 @@ class Moments(ObliviousEstimator):
         """
         sums, target = self._settled("to learn from"), self._learnable()
         settings = self._solve(fit_intercept) | {
-            "alpha": number("alpha", alpha),
+            "penalty": number("alpha", alpha),
             "strength": number("strength", strength),
             "mode": mode,
+            "eta": None if eta is None else number("eta", eta),
         }
         model, remarks, uses = sums.ridge(target, settings)
         warn(remarks, uses)
@@ -298,8 +305,12 @@ class Moments(ObliviousEstimator):
             | self._landmark_settings()
             | {
                 "kernel": self._kernel_expression(),
-                "alpha": number("alpha", self.alpha),
+                "learner": "ridge",
+                "penalty": number("alpha", self.alpha),
                 "mode": "oblivious",
+                "parity": "demographic-parity",
+                "eta": None,
+                "epsilon": 0.0,
                 "fit_intercept": False,
                 "solver": "auto",
             }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -10,44 +10,16 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from oblivio import _oblivio
-from oblivio._base import ObliviousEstimator, count, number
+from oblivio._base import number
 from oblivio._files import Saved
 from oblivio._input import Features, NamedColumn, OblivioWarning, warn
+from oblivio._scores import Drift, Scored
 from oblivio._stream import NeedsComponents, Streamed
 
 __all__ = ["Drift", "OblivioWarning", "ObliviousRidge"]
 
 
-class Drift(NamedTuple):
-    """How the score before the offset has moved in one cell since the fit.
-
-    Attributes
-    ----------
-    cell : str
-        The cell in words.
-    rows : int
-        Its new rows.
-    mean_before, mean_after : float
-        The mean score at the fit, and over the new rows (that of the fit where there are none).
-    z : float or None
-        Their difference over its standard error; None where the new rows have no spread.
-    offset_before, offset_after : float
-        The offset at the fit, and the one from now on.
-    kept : bool
-        Whether there were too few new rows, so that the cell keeps its mean and its share of the population.
-    """
-
-    cell: str
-    rows: int
-    mean_before: float
-    mean_after: float
-    z: float | None
-    offset_before: float
-    offset_after: float
-    kept: bool
-
-
-class ObliviousRidge(RegressorMixin, Streamed, Saved, ObliviousEstimator):  # type: ignore[misc]
+class ObliviousRidge(RegressorMixin, Streamed, Saved, Scored):  # type: ignore[misc]
     """Kernel ridge regression whose predictions have the influence of sensitive features taken out.
 
     On the reference rows (by default: all rows of the fit) the mean prediction is the same in every cell of the
@@ -79,9 +51,12 @@ class ObliviousRidge(RegressorMixin, Streamed, Saved, ObliviousEstimator):  # ty
         The penalty: larger is smoother.
     fit_intercept : bool, default=False
         Learn a constant, without a penalty.
-    mode : {"oblivious", "m-oblivious", "plain"}, default="oblivious"
+    mode : {"oblivious", "m-oblivious", "plain", "sensitive-free"}, default="oblivious"
         Learn on oblivious features; or learn on plain ones and take the offsets off (for chains S → X → Y); or take
-        nothing off.
+        nothing off; or learn a function whose mean is the same in every cell, which needs no sensitive values to
+        predict and costs more accuracy.
+    eta : float or None, default=None
+        Of the mode ``"sensitive-free"``: a penalty on the differences of the cells' means, in place of none allowed.
     strength : float, default=1.0
         How much is taken out, from 0 to 1.
     cells : int, "auto" or "paper", default="auto"
@@ -103,8 +78,10 @@ class ObliviousRidge(RegressorMixin, Streamed, Saved, ObliviousEstimator):  # ty
         numbers with at most 20 distinct values.
     standardize : bool, default=False
         Scale number columns of X to mean 0 and standard deviation 1.
-    solver : {"auto", "cholesky", "mixed"}, default="auto"
-        How the linear system is solved.
+    solver : {"auto", "cholesky", "mixed", "pcg"}, default="auto"
+        How the linear system of the exact path is solved: by a factor in double precision, by one in single precision
+        and conjugate gradients in double, or by conjugate gradients that need no matrix in memory. ``"auto"`` chooses
+        by the number of rows and by how fast the last converges.
     random_state : int, RandomState or None, default=None
         Seed of everything random. None is the seed 0.
     verbose : bool, default=False
@@ -112,8 +89,10 @@ class ObliviousRidge(RegressorMixin, Streamed, Saved, ObliviousEstimator):  # ty
 
     Attributes
     ----------
-    model_ : RidgeModel
+    model_ : ScoreModel
         The engine's fitted model.
+    solver_ : str
+        How the system was solved.
     n_components_ : int or None
         The number of landmarks; None on the exact path.
     landmarks_ : ndarray or None
@@ -157,6 +136,7 @@ class ObliviousRidge(RegressorMixin, Streamed, Saved, ObliviousEstimator):  # ty
         alpha: float = 1.0,
         fit_intercept: bool = False,
         mode: str = "oblivious",
+        eta: float | None = None,
         strength: float = 1.0,
         cells: Any = "auto",
         binning: str = "quantile",
@@ -181,6 +161,7 @@ class ObliviousRidge(RegressorMixin, Streamed, Saved, ObliviousEstimator):  # ty
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.mode = mode
+        self.eta = eta
         self.strength = strength
         self.cells = cells
         self.binning = binning
@@ -221,15 +202,16 @@ class ObliviousRidge(RegressorMixin, Streamed, Saved, ObliviousEstimator):  # ty
         """
         self._forget()
         features, sensitive = self._read_fit(X, sensitive_features)
-        model, remarks, uses = _oblivio.RidgeModel.fit(
+        model, remarks, uses, efforts = _oblivio.ScoreModel.fit(
             features.table(),
             sensitive,
             read_target(y, features.rows),
             self._weights(sample_weight, features.rows),
             self._ridge_settings(features, sensitive, reference_rows),
+            None,
             self._progress(),
         )
-        self.model_ = model
+        self.model_, self.solver_ = model, efforts[0][0]
         warn(remarks, uses)
         return self
 
@@ -293,21 +275,7 @@ class ObliviousRidge(RegressorMixin, Streamed, Saved, ObliviousEstimator):  # ty
         list of Drift
             One for each cell.
         """
-        model = self._fitted_model()
-        if not self.sensitive_feature_names_:
-            raise _oblivio.InvalidInputError(
-                "ObliviousRidge was fitted without sensitive features and has no offsets to refresh; fit it with them"
-            )
-        features, sensitive = self._read_new(X, sensitive_features, "refresh", needed=True)
-        self.model_, drift, uses = model.refresh(
-            features.table(),
-            sensitive or [],
-            self._weights(sample_weight, features.rows),
-            count("min_rows", min_rows),
-            self._progress(),
-        )
-        warn([], uses)
-        return [Drift(*row) for row in drift]
+        return self._renew(X, sensitive_features, sample_weight, min_rows)[0]
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
         """Predict: h(x) − t·b(s).
@@ -319,12 +287,7 @@ class ObliviousRidge(RegressorMixin, Streamed, Saved, ObliviousEstimator):  # ty
         sensitive_features : array, Series, frame or list, default=None
             As in the fit.
         """
-        features, sensitive = self._read_new(
-            X, sensitive_features, "predict", needed=self._fitted_model().needs_sensitive
-        )
-        scores, _, uses = self._fitted_model().predict(features.table(), sensitive, self._progress())
-        warn([], uses)
-        return scores
+        return self._scores(X, sensitive_features, "predict")[0]
 
     def score(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
         """R² of the predictions.
@@ -338,59 +301,23 @@ class ObliviousRidge(RegressorMixin, Streamed, Saved, ObliviousEstimator):  # ty
     def _ridge_settings(
         self, features: Features, sensitive: list[NamedColumn], reference_rows: Any = None
     ) -> dict[str, Any]:
-        return (
-            self._settings(features, sensitive, reference_rows)
-            | self._landmark_settings()
-            | {
-                "kernel": self._kernel_expression(),
-                "alpha": number("alpha", self.alpha),
-                "mode": self.mode,
-                "fit_intercept": bool(self.fit_intercept),
-                "solver": self.solver,
-            }
-        )
-
-    def _fitted_model(self) -> _oblivio.RidgeModel:
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self, "model_")
-        return self.model_
-
-    @property
-    def n_components_(self) -> int | None:
-        """The number of landmarks; None on the exact path."""
-        return self._fitted_model().components
-
-    @property
-    def landmarks_(self) -> np.ndarray[Any, Any] | None:
-        """The landmarks, as encoded; None on the exact path."""
-        model = self._fitted_model()
-        return None if model.components is None else model.points
+        learner = {"learner": "ridge", "penalty": number("alpha", self.alpha)}
+        return self._score_settings(features, sensitive, reference_rows) | learner
 
     @property
     def dual_coef_(self) -> np.ndarray[Any, Any]:
         """The coefficients of the kernel expansion."""
-        return self._fitted_model().coefficients
+        return self._fitted_model().coefficients[0]
 
     @property
     def intercept_(self) -> float:
         """The constant."""
-        return self._fitted_model().intercept
+        return float(self._fitted_model().intercepts[0])
 
     @property
     def offsets_(self) -> np.ndarray[Any, Any]:
         """The offset of each cell."""
-        return self._fitted_model().offsets
-
-    @property
-    def cells_(self) -> list[tuple[str, int]]:
-        """The cells in words, and their number of reference rows."""
-        return self._fitted_model().cells
-
-    @property
-    def sensitive_kinds_(self) -> dict[str, str]:
-        """How each sensitive feature is read."""
-        return dict(self._fitted_model().sensitive_columns)
+        return self._fitted_model().offsets[0]
 
 
 def read_target(y: Any, rows: int, who: str = "ObliviousRidge") -> tuple[str, np.ndarray[Any, Any]]:

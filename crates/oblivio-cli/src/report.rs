@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use comfy_table::{CellAlignment, Table, presets};
-use oblivio::{CellMean, CorrelationRatio, Predictor, Shape, Uses};
+use oblivio::{CellMean, CorrelationRatio, Model, Predictor, Shape, Uses};
 
 /// More cells than this are left to `--json`.
 const MOST_CELLS: usize = 24;
@@ -118,6 +118,45 @@ pub(crate) fn ratio(before: CorrelationRatio, after: CorrelationRatio) -> String
         number(after.value),
         number(after.expected)
     )
+}
+
+/// What a model is, in words.
+pub(crate) fn what(model: &Model) -> String {
+    let learner = match model.card.learner.as_str() {
+        "svm" => "support vector machine",
+        "logistic" => "logistic regression",
+        _ => "ridge regression",
+    };
+    format!("{} {learner}", model.card.mode)
+}
+
+/// What the score with this number decides.
+pub(crate) fn decision(model: &Model, k: usize) -> String {
+    let labels = model.classes.as_ref().map(|classes| &classes.labels[..]);
+    match labels {
+        None => "score".into(),
+        Some([negative, positive]) => format!("`{positive}` rather than `{negative}`"),
+        Some(labels) => format!("`{}` rather than the rest", labels[k]),
+    }
+}
+
+/// The penalty, as users of the learner call it.
+pub(crate) fn penalty(model: &Model) -> (&'static str, String) {
+    if model.classes.is_some() {
+        ("cost", (1.0 / model.card.penalty).to_string())
+    } else {
+        ("penalty", model.card.penalty.to_string())
+    }
+}
+
+/// The error on the training rows.
+pub(crate) fn error(model: &Model, error: f64, constant: f64) -> String {
+    let (error, constant) = (number(error), number(constant));
+    if model.classes.is_some() {
+        format!("{error} of the rows on the wrong side ({constant} for a constant)")
+    } else {
+        format!("{error} root mean squared ({constant} for a constant)")
+    }
 }
 
 /// What an expansion is over.

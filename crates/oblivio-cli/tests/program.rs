@@ -168,6 +168,7 @@ fn the_program_gives_the_engines_bits() {
         features: &train.features,
         sensitive: &train.sensitive[..1],
         target: &train.targets[0],
+        labels: None,
         weights: None,
     };
     let rows: Vec<Column> = new.columns().cloned().collect();
@@ -180,6 +181,7 @@ fn the_program_gives_the_engines_bits() {
         (model, prediction)
     });
     assert!(place.read("m.oblivio") == model.to_bytes().unwrap());
+    let prediction = &prediction[0];
     let expected = prediction.before.iter().zip(&prediction.scores);
     for (line, (before, score)) in lines.lines().skip(1).zip(expected) {
         let (first, second) = line.split_once(',').unwrap();
@@ -508,7 +510,8 @@ fn batches_and_files_make_no_difference_to_a_score() {
         );
     }
     let model = Model::from_bytes(&place.read("m.oblivio")).unwrap();
-    let Prediction { before, scores, .. } = model.predict(&many(5), &Watch::default()).unwrap();
+    let mut predictions = model.predict(&many(5), &Watch::default()).unwrap();
+    let Prediction { before, scores, .. } = predictions.remove(0);
     let expected: Vec<Vec<u64>> = before
         .iter()
         .zip(&scores)
@@ -526,7 +529,7 @@ fn batches_and_files_make_no_difference_to_a_score() {
 
     // The report is that of all rows.
     let report = place.json("predict m.oblivio part-*.csv --json -o s.parquet");
-    let offsets = model.predictor.offsets().unwrap();
+    let offsets = model.predictor().offsets().unwrap();
     let sensitive = Sensitive::new(many(5)[..1].to_vec(), MANY).unwrap();
     let cells = offsets.partition.assign(&sensitive).unwrap();
     let number = |value: &Value| value.as_f64().unwrap();

@@ -35,7 +35,7 @@ mod _oblivio {
     #[pymodule_export]
     use super::models::offsets::OffsetModel;
     #[pymodule_export]
-    use super::models::ridge::RidgeModel;
+    use super::models::scores::ScoreModel;
     #[pymodule_export]
     use super::models::transformer::FeatureModel;
     #[pymodule_export]

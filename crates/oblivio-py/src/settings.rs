@@ -5,8 +5,8 @@ use pyo3::types::PyDict;
 
 use oblivio::learn::Intercept;
 use oblivio::{
-    Components, FeatureSettings, KernelSettings, Mode, Named, PartitionRule, Policies, Reference,
-    Result, Scaling, Settings,
+    ClassWeights, Components, FeatureSettings, KernelSettings, Mode, Named, PartitionRule,
+    Policies, Reference, Restraint, Result, Scaling, Settings,
 };
 
 use crate::errors::raise;
@@ -30,14 +30,29 @@ pub(crate) struct Common {
     seed: u64,
 }
 
-/// What ridge regression has besides.
+/// What a learner has besides.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Regression {
-    alpha: f64,
+struct Learning {
+    learner: String,
+    penalty: f64,
     mode: String,
+    parity: String,
+    eta: Option<f64>,
+    epsilon: f64,
     fit_intercept: bool,
     solver: String,
+}
+
+/// What a classifier has besides.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Classifying {
+    gap: f64,
+    steps: Option<usize>,
+    balanced: bool,
+    class_weights: Option<Vec<f64>>,
+    threshold: String,
 }
 
 /// How many landmarks there are to be, and how they are found.
@@ -89,22 +104,30 @@ impl Common {
         }
     }
 
-    fn ridge(&self, regression: &Regression, landmarks: &Landmarks) -> Result<Settings> {
+    fn scores(&self, learning: &Learning, landmarks: &Landmarks) -> Result<Settings> {
         Ok(Settings {
             kernel: self.kernel.parse()?,
-            penalty: regression.alpha,
+            learner: Named::named(&learning.learner)?,
+            penalty: learning.penalty,
             strength: self.strength,
-            mode: Mode::named(&regression.mode)?,
+            mode: Mode::named(&learning.mode)?,
+            parity: Named::named(&learning.parity)?,
+            restraint: match learning.eta {
+                Some(eta) => Restraint::Soft(eta),
+                None if learning.epsilon != 0.0 => Restraint::Slack(learning.epsilon),
+                None => Restraint::Hard,
+            },
             partition: self.partition()?,
             reference: self.reference()?,
-            intercept: if regression.fit_intercept {
+            intercept: if learning.fit_intercept {
                 Intercept::Fitted
             } else {
                 Intercept::None
             },
-            solver: Named::named(&regression.solver)?,
+            solver: Named::named(&learning.solver)?,
             components: landmarks.components()?,
             seed: self.seed,
+            ..Settings::default()
         })
     }
 
@@ -131,13 +154,24 @@ impl Common {
     }
 }
 
-/// The settings of a regression.
-pub(crate) fn ridge(settings: &Bound<'_, PyDict>) -> PyResult<(Common, Settings)> {
+/// The settings of a regression or a classifier.
+pub(crate) fn scores(settings: &Bound<'_, PyDict>) -> PyResult<(Common, Settings)> {
     let common: Common = settings.extract()?;
-    let ridge = common
-        .ridge(&settings.extract()?, &settings.extract()?)
+    let mut scores = common
+        .scores(&settings.extract()?, &settings.extract()?)
         .map_err(raise)?;
-    Ok((common, ridge))
+    if scores.learner.classifies() {
+        let classifying: Classifying = settings.extract()?;
+        scores.gap = classifying.gap;
+        scores.steps = classifying.steps;
+        scores.class_weights = match (classifying.balanced, classifying.class_weights) {
+            (true, _) => ClassWeights::Balanced,
+            (false, Some(factors)) => ClassWeights::Given(factors),
+            (false, None) => ClassWeights::Equal,
+        };
+        scores.threshold = classifying.threshold.parse().map_err(raise)?;
+    }
+    Ok((common, scores))
 }
 
 /// The settings of features.

@@ -171,14 +171,22 @@ impl ConditionalMean {
                 }
             }
         }
-        let total: f64 = coefficients.iter().sum();
-        for (sum, share) in by_cell.iter_mut().zip(&self.shares) {
-            *sum -= total * share;
-        }
+        let taken: Vec<f64> = by_cell.iter().map(|sum| strength * sum).collect();
+        self.expand_cells(&taken, strength * coefficients.iter().sum::<f64>())
+    }
+
+    /// The coefficients on the reference rows of $-\sum_c q_c\mu_c + q\,E_n\phi$; with $q = \sum_c q_c$ that is
+    /// $-\sum_c q_c\delta_c$.
+    pub(crate) fn expand_cells(&self, taken: &[f64], total: f64) -> Vec<f64> {
+        let centred: Vec<f64> = taken
+            .iter()
+            .zip(&self.shares)
+            .map(|(q, share)| q - total * share)
+            .collect();
         self.cells
             .iter()
             .zip(&self.weights)
-            .map(|(cell, weight)| -strength * by_cell[*cell as usize] * weight)
+            .map(|(cell, weight)| -centred[*cell as usize] * weight)
             .collect()
     }
 }

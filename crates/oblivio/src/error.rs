@@ -2,13 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::learn::Effort;
+
 /// The engine's result.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An input the engine refuses, or a computation it could not finish.
 ///
 /// Every variant carries the numbers and names a caller needs to find the offending value.
-/// A solver that stops early is not an error: it reports its [`Convergence`](crate::learn::Convergence).
+/// A solver that stops early is not an error: it reports its [`Effort`].
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "each field is named in its variant's sentence")]
@@ -152,6 +154,20 @@ pub enum Error {
         high: f64,
     },
 
+    /// A target of one class.
+    #[error("the target has one class, `{class}`; a classifier needs rows of at least two")]
+    OneClass { class: String },
+
+    /// A class without rows.
+    #[error("class `{class}` has no row of positive weight; leave it out of the classes")]
+    EmptyClass { class: String },
+
+    /// A target that is no class.
+    #[error(
+        "row {row} of the target is {value}, which is no class; classes are numbered 0 to {last}"
+    )]
+    NotAClass { row: usize, value: f64, last: usize },
+
     /// Reference rows that are not rows of the table.
     #[error("reference row {row} is not in the table of {rows} rows; rows are numbered from 0")]
     NoSuchRow { row: usize, rows: usize },
@@ -210,6 +226,12 @@ pub enum Warning {
     },
     /// Cells with a single reference row.
     SingletonCells { count: usize },
+    /// A solver that stopped before it was as near to the solution as it was asked to be.
+    NotConverged {
+        solver: String,
+        iterations: usize,
+        gap: f64,
+    },
     /// Fewer landmarks than asked, because there are fewer distinct rows.
     FewerLandmarks { asked: usize, made: usize },
     /// Fewer landmarks than asked, because these hold all of the kernel but rounding.
@@ -217,6 +239,15 @@ pub enum Warning {
 }
 
 impl Warning {
+    /// A remark if a learner did not come as near as it was asked.
+    pub(crate) fn of_effort(effort: &Effort) -> Option<Self> {
+        (!effort.converged).then(|| Self::NotConverged {
+            solver: effort.solver.to_owned(),
+            iterations: effort.iterations,
+            gap: effort.gap.unwrap_or(f64::NAN),
+        })
+    }
+
     /// Replaces numbers of features by their names.
     pub(crate) fn name_features(&mut self, names: &[String]) {
         if let Self::ConstantFeatures { features } = self {
@@ -260,6 +291,14 @@ impl std::fmt::Display for Warning {
             Self::SingletonCells { count } => write!(
                 f,
                 "{count} cells hold a single reference row, which is then its own mean: use fewer cells"
+            ),
+            Self::NotConverged {
+                solver,
+                iterations,
+                gap,
+            } => write!(
+                f,
+                "the solver ({solver}) stopped after {iterations} steps with a relative gap of {gap:.1e}: the model is not as near to its best as was asked; allow more steps, a larger gap or a larger penalty"
             ),
             Self::FewerLandmarks { asked, made } => write!(
                 f,

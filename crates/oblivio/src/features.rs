@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use faer::Mat;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +13,11 @@ use crate::kernel::{Gamma, Kernel};
 use crate::landmarks::{Components, FeatureMap};
 use crate::moments::{Batch, Plan, PlanSettings, Sample, SensitiveRows};
 use crate::oblivious::check_strength;
-use crate::partition::{Assignment, Partition, PartitionRule};
+use crate::partition::{Assignment, Partition, PartitionRule, Uses};
 use crate::points::Points;
 use crate::reference::Reference;
 use crate::sensitive::Sensitive;
+use crate::sensitive_free::{Removal, Restraint};
 use crate::watch::Watch;
 
 /// Oblivious features for a linear learner: $z(x, s) = f(x) - t\,(\bar f_{c(s)} - \bar f)$.
@@ -196,6 +198,37 @@ impl ObliviousFeatures {
 }
 
 impl CellShifts {
+    /// What keeps a linear function of the features away from the shifts, and the shifts, one in each column.
+    pub(crate) fn turn(
+        &self,
+        width: usize,
+        restraint: Restraint,
+        knobs: (f64, f64),
+    ) -> Result<(Mat<f64>, Mat<f64>)> {
+        let shifts = self.deltas(width);
+        let gram = shifts.transpose() * &shifts;
+        let mass = self.partition.mass();
+        let total: f64 = mass.iter().sum();
+        let shares: Vec<f64> = mass.iter().map(|m| m / total).collect();
+        let removal = Removal::new(gram.as_ref(), &shares, restraint, knobs)?;
+        Ok((removal.matrix(shifts.as_ref()), shifts))
+    }
+
+    /// The shift of every cell, one in each column.
+    fn deltas(&self, width: usize) -> Mat<f64> {
+        let none = Assignment {
+            cells: Vec::new(),
+            mixtures: Vec::new(),
+            uses: Uses::default(),
+        };
+        let whole = Self {
+            strength: 1.0,
+            ..self.clone()
+        };
+        let shifts = whole.shifts(&none, width);
+        Mat::from_fn(width, shifts.len(), |k, c| shifts[c][k])
+    }
+
     /// t times the shift of every cell, then of every mixture.
     fn shifts(&self, assignment: &Assignment, width: usize) -> Vec<Vec<f64>> {
         let total: f64 = self.partition.mass().iter().sum();

@@ -5,6 +5,7 @@
 //! | you have | you want | start at |
 //! |---|---|---|
 //! | points, sensitive columns and targets | a predictor | [`Settings::fit`] |
+//! | the same with classes | a decision, or one for each class | [`Settings::fit_classes`] |
 //! | the columns of a table | a model that can be saved | [`Model::fit`] |
 //! | points and cells | the paper's matrix | [`ObliviousMap`] |
 //! | scores and cells | how much they depend | [`correlation_ratio`] |
@@ -16,6 +17,7 @@
 
 mod audit;
 mod basis;
+mod classes;
 mod column;
 mod conditional_mean;
 mod encoder;
@@ -38,6 +40,7 @@ mod random;
 mod reference;
 mod refresh;
 mod sensitive;
+mod sensitive_free;
 pub mod simulate;
 mod spread;
 mod survey;
@@ -45,19 +48,21 @@ mod watch;
 
 pub use audit::{CellMean, CorrelationRatio, Tally, cell_means, correlation_ratio};
 pub use basis::{Basis, Shape};
+pub use classes::{ClassWeights, Classes, Threshold};
 pub use column::{Column, MISSING, Values};
 pub use conditional_mean::ConditionalMean;
 pub use encoder::{Encoder, Scaling};
 pub use error::{Error, Result, Warning};
 pub use features::{FeatureFit, FeatureSettings, ObliviousFeatures};
 pub use fit::{
-    CellSummary, Fit, GridPoint, Mode, Problem, Settings, Solved, StreamFit, Summary, Training,
+    CellSummary, ClassProblem, Fit, GAP, GridPoint, Labelled, Mode, Problem, Settings, Solved,
+    StreamFit, Summary, Training, Turned,
 };
-pub use gram::{FeatureRows, Gram};
+pub use gram::{FeatureGram, FeatureRows, Gram, ROWS};
 pub use kernel::{Gamma, Kernel, KernelMatrix, Lower, Side, Smoothness};
 pub use landmarks::{Components, FeatureMap, Selection};
 pub use model::{
-    Card, Checkpoint, KernelModel, KernelSettings, Model, Roles, Transformer, kind_of,
+    Card, Checkpoint, KernelModel, KernelSettings, Labels, Model, Roles, Transformer, kind_of,
 };
 pub use moments::{Batch, Design, Moments, Plan, SensitiveRows};
 pub use named::{Named, nearest};
@@ -69,5 +74,6 @@ pub use random::sample;
 pub use reference::{Reference, Split};
 pub use refresh::{Drift, Refresh};
 pub use sensitive::{Kind, Sensitive};
+pub use sensitive_free::{Parity, Restraint};
 pub use survey::Survey;
 pub use watch::Watch;

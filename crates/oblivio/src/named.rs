@@ -57,7 +57,7 @@ mod tests {
         }
         assert_eq!(
             Mode::named("fair").unwrap_err().to_string(),
-            "mode `fair` is not known; choose one of: oblivious, m-oblivious, plain"
+            "mode `fair` is not known; choose one of: oblivious, m-oblivious, plain, sensitive-free"
         );
     }
 

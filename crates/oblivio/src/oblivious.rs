@@ -9,6 +9,7 @@ use faer::{Mat, MatRef};
 
 use crate::conditional_mean::ConditionalMean;
 use crate::error::{Error, Result};
+use crate::gram::{Change, FeatureGram};
 use crate::kernel::{KernelMatrix, Lower, Span, Tile};
 use crate::partition::Assignment;
 use crate::points::Points;
@@ -82,6 +83,17 @@ impl ObliviousMap {
             at: self.mean.shifts(at, mixtures),
             gram: self.mean.shift_gram(mixtures, mixtures),
         }
+    }
+
+    /// The matrix $\langle Z_i, Z_j\rangle$, not computed until one of its parts is asked for.
+    pub fn features_gram(
+        &self,
+        points: &Points,
+        assignment: &Assignment,
+        shifts: &Shifts,
+    ) -> FeatureGram<'_> {
+        let correction = self.symmetric_correction(assignment, shifts);
+        FeatureGram::new(self.mean.kernel(), points, Some(Change::Shifts(correction)))
     }
 
     /// The lower triangle of $\langle Z_i, Z_j\rangle$, in one pass over `out`.
@@ -178,13 +190,61 @@ pub struct Shifts {
 }
 
 /// What is added to $k(x_i, x'_j)$: an entry that depends on i and the cell of j, and one that depends on j and the cell of i.
-struct Correction {
+#[derive(Debug)]
+pub(crate) struct Correction {
     by_column: Option<(Mat<f64>, Vec<u32>)>,
     by_row: Option<(Mat<f64>, Vec<u32>)>,
 }
 
 impl Correction {
-    fn apply(&self, span: &Span, tile: &mut Tile) {
+    /// Adds the product with a vector.
+    pub(crate) fn multiply(&self, vector: &[f64], out: &mut [f64]) {
+        if let Some((terms, cells)) = &self.by_column {
+            let mut sums = vec![0.0; terms.ncols()];
+            for (v, cell) in vector.iter().zip(cells) {
+                sums[*cell as usize] += v;
+            }
+            for (cell, sum) in sums.iter().enumerate().filter(|(_, sum)| **sum != 0.0) {
+                let term = terms.col_as_slice(cell);
+                out.iter_mut().zip(term).for_each(|(o, t)| *o += sum * t);
+            }
+        }
+        if let Some((terms, cells)) = &self.by_row {
+            let mut sums = vec![0.0; terms.nrows()];
+            for (j, v) in vector.iter().enumerate() {
+                let term = terms.col_as_slice(j);
+                sums.iter_mut().zip(term).for_each(|(s, t)| *s += v * t);
+            }
+            for (o, cell) in out.iter_mut().zip(cells) {
+                *o += sums[*cell as usize];
+            }
+        }
+    }
+
+    /// Adds row i of a symmetric matrix.
+    pub(crate) fn row(&self, i: usize, out: &mut [f64]) {
+        if let Some((terms, cells)) = &self.by_column {
+            for (o, cell) in out.iter_mut().zip(cells) {
+                *o += terms[(i, *cell as usize)];
+            }
+        }
+        if let Some((terms, cells)) = &self.by_row {
+            let cell = cells[i] as usize;
+            for (j, o) in out.iter_mut().enumerate() {
+                *o += terms[(cell, j)];
+            }
+        }
+    }
+
+    /// The entry at (i, i).
+    pub(crate) fn diagonal(&self, i: usize) -> f64 {
+        let column = self.by_column.as_ref();
+        let row = self.by_row.as_ref();
+        column.map_or(0.0, |(terms, cells)| terms[(i, cells[i] as usize)])
+            + row.map_or(0.0, |(terms, cells)| terms[(cells[i] as usize, i)])
+    }
+
+    pub(crate) fn apply(&self, span: &Span, tile: &mut Tile) {
         if let Some((terms, cells)) = &self.by_column {
             for (j, cell) in cells[span.columns.clone()].iter().enumerate() {
                 let term = &terms.col_as_slice(*cell as usize)[span.rows.clone()];

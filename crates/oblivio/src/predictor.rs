@@ -143,7 +143,7 @@ impl Offsets {
     }
 
     /// $\sum_c (w_c - p_c)\,m_c$ for a row of weights w over the cells, $m_c = b_c + m$ being the means of h.
-    fn of(&self, assignment: &Assignment, row: usize) -> f64 {
+    pub(crate) fn of(&self, assignment: &Assignment, row: usize) -> f64 {
         let cell = assignment.cells[row] as usize;
         match cell.checked_sub(self.by_cell.len()) {
             None => self.by_cell[cell],

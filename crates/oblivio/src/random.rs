@@ -24,6 +24,8 @@ pub(crate) enum Stream {
     Landmarks = 4,
     /// The rows that stand for a stream.
     Survey = 5,
+    /// Folds of a cross-fit.
+    Folds = 6,
 }
 
 pub(crate) fn generator(seed: u64, stream: Stream) -> ChaCha8Rng {

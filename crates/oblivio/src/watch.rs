@@ -54,7 +54,8 @@ impl Watch {
         self.interrupted.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn check(&self) -> Result<()> {
+    /// An error if the work is to end.
+    pub fn check(&self) -> Result<()> {
         if self.is_interrupted() {
             Err(Error::Interrupted)
         } else {

@@ -39,6 +39,7 @@ fn fitted(sensitive: &[Column], settings: &Settings) -> Model {
         features: &table[..2],
         sensitive,
         target: &table[4],
+        labels: None,
         weights: None,
     };
     let fit = Model::fit(roles, Scaling::Standard, settings, &Watch::default());
@@ -105,7 +106,8 @@ fn what_is_written_is_read_back_to_the_bit() {
         assert_eq!(read.to_bytes().unwrap(), bytes);
         let scores = |model: &Model| -> Vec<u64> {
             let prediction = model.predict(&rows, &Watch::default()).unwrap();
-            prediction.scores.iter().map(|v| v.to_bits()).collect()
+            let scores = prediction.iter().flat_map(|p| &p.scores);
+            scores.map(|v| v.to_bits()).collect()
         };
         assert_eq!(scores(&read), scores(&model));
     }
@@ -342,6 +344,7 @@ proptest! {
             features: &columns[..2],
             sensitive: &columns[2..3],
             target: &columns[4],
+            labels: None,
             weights: None,
         };
         let (model, _) =
@@ -426,11 +429,13 @@ fn files() -> Vec<Case> {
 
 /// What anyone does with a model: predict, and print its cells.
 fn use_model(model: &Model) {
-    let offsets = model.predictor.offsets();
+    let offsets = model.predictor().offsets();
     let columns = offsets.map_or(Vec::new(), |o| o.partition.columns().collect());
     for table in tables(&model.encoder, &columns) {
         if let Ok(prediction) = model.predict(&table, &Watch::default()) {
-            assert_eq!(prediction.scores.len(), table[0].len());
+            for prediction in prediction {
+                assert_eq!(prediction.scores.len(), table[0].len());
+            }
         }
     }
     if let Some(offsets) = offsets {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use oblivio::{Basis, Kind, Model, Offsets, Partition, Predictor, Transformer, kind_of};
 use serde_json::json;
 
-use crate::report::{self, CellLine, number};
+use crate::report::{self, CellLine};
 
 /// Say what a model file holds
 ///
@@ -23,8 +23,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     match (read(&args.model)?, args.json) {
-        (Stored::Ridge(model), true) => report::json(&as_json(&model)),
-        (Stored::Ridge(model), false) => report::to_stdout(|out| print(&model, out)),
+        (Stored::Model(model), true) => report::json(&as_json(&model)),
+        (Stored::Model(model), false) => report::to_stdout(|out| print(&model, out)),
         (Stored::Features(features), true) => report::json(&features_json(&features)),
         (Stored::Features(features), false) => {
             report::to_stdout(|out| print_features(&features, out))
@@ -34,14 +34,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// What a file can hold that the command line has a use for.
 enum Stored {
-    Ridge(Box<Model>),
+    Model(Box<Model>),
     Features(Box<Transformer>),
 }
 
-/// Reads and checks a file that holds a ridge regression.
+/// Reads and checks a file that holds a regression or a classifier.
 pub(crate) fn read_model(path: &Path) -> Result<Model> {
     match read(path)? {
-        Stored::Ridge(model) => Ok(*model),
+        Stored::Model(model) => Ok(*model),
         Stored::Features(_) => bail!(
             "{}: this file holds features, which give no scores; use `oblivio transform`",
             path.display()
@@ -53,8 +53,8 @@ pub(crate) fn read_model(path: &Path) -> Result<Model> {
 pub(crate) fn read_transformer(path: &Path) -> Result<Transformer> {
     match read(path)? {
         Stored::Features(features) => Ok(*features),
-        Stored::Ridge(_) => bail!(
-            "{}: this file holds a ridge regression, which gives scores and no features; use `oblivio predict`",
+        Stored::Model(_) => bail!(
+            "{}: this file holds a model, which gives scores and no features; use `oblivio predict`",
             path.display()
         ),
     }
@@ -72,7 +72,7 @@ fn read(path: &Path) -> Result<Stored> {
             "{}: this file holds a kernel, which the command line has no use for; open it in Python with `oblivio.load`",
             name()
         ),
-        _ => Model::from_bytes(&bytes).map(|model| Stored::Ridge(Box::new(model))),
+        _ => Model::from_bytes(&bytes).map(|model| Stored::Model(Box::new(model))),
     };
     stored.with_context(name)
 }
@@ -90,14 +90,15 @@ fn lines(predictor: &Predictor, offsets: &Offsets) -> Vec<CellLine> {
 }
 
 fn as_json(model: &Model) -> serde_json::Value {
-    let predictor = &model.predictor;
+    let predictor = model.predictor();
     json!({
         "card": model.card,
+        "classes": model.classes,
         "encoder": model.encoder,
         "kernel": predictor.kernel().to_string(),
         "points": predictor.basis().len(),
         "features": predictor.basis().dim(),
-        "needs-sensitive": predictor.needs_sensitive(),
+        "needs-sensitive": model.needs_sensitive(),
         "holds-training-rows": predictor.basis().holds_rows(),
         "strength": predictor.strength(),
         "cells": predictor.offsets().map(|offsets| {
@@ -107,8 +108,8 @@ fn as_json(model: &Model) -> serde_json::Value {
 }
 
 fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
-    let (card, predictor) = (&model.card, &model.predictor);
-    writeln!(out, "{} ridge regression of `{}`", card.mode, card.target)?;
+    let (card, predictor) = (&model.card, model.predictor());
+    writeln!(out, "{} of `{}`", report::what(model), card.target)?;
     let sensitive = predictor.offsets().map(|offsets| &offsets.partition);
     report::pairs(
         out,
@@ -119,7 +120,7 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
             ),
             ("sensitive", described(sensitive)),
             ("kernel", predictor.kernel().to_string()),
-            ("penalty", card.penalty.to_string()),
+            report::penalty(model),
             ("strength", predictor.strength().to_string()),
             ("reference", card.reference.clone()),
             ("seed", card.seed.to_string()),
@@ -132,11 +133,7 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
             ),
             (
                 "training error",
-                format!(
-                    "{} root mean squared ({} for a constant)",
-                    number(card.training_error),
-                    number(card.target_spread)
-                ),
+                report::error(model, card.training_error, card.target_spread),
             ),
             ("solver", card.solver.clone()),
             ("expansion", report::expansion(predictor, card.components)),
@@ -146,7 +143,7 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
             ),
             (
                 "to predict",
-                if predictor.needs_sensitive() {
+                if model.needs_sensitive() {
                     NEEDS_SENSITIVE.into()
                 } else {
                     NEEDS_NONE.into()
@@ -157,12 +154,14 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
     for warning in &card.warnings {
         writeln!(out, "  remark: {warning}")?;
     }
-    if let Some(offsets) = predictor.offsets() {
-        report::cells(
-            out,
-            "mean score on the reference rows",
-            &lines(predictor, offsets),
-        )?;
+    for (k, scorer) in model.scorers.iter().enumerate() {
+        if model.classes.is_some() {
+            writeln!(out, "\n{}", report::decision(model, k))?;
+        }
+        if let Some(offsets) = scorer.offsets() {
+            let lines = lines(scorer, offsets);
+            report::cells(out, "mean score on the reference rows", &lines)?;
+        }
     }
     Ok(())
 }

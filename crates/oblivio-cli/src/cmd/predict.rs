@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use oblivio::{Column, CorrelationRatio, Model, Prediction, Tally, Uses, Watch};
+use oblivio::{Classes, Column, CorrelationRatio, Model, Prediction, Tally, Uses, Watch};
 use rayon::ThreadPool;
 use serde_json::json;
 
@@ -16,8 +16,9 @@ use crate::table::BATCH;
 
 /// Score the rows of a table with a model
 ///
-/// Writes one score per row, and says what the scores have to do with the sensitive columns on these rows. The table may be
-/// larger than memory.
+/// Writes one score per row, and says what the scores have to do with the sensitive columns on these rows. For classes it
+/// writes the label too, a score for each class if there are more than two, and probabilities if the model has them. The table
+/// may be larger than memory.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Model file
@@ -46,8 +47,16 @@ pub(crate) struct Args {
 struct Report {
     rows: usize,
     uses: Uses,
+    /// One for each score, if the cells are known.
+    scores: Vec<ScoreReport>,
+}
+
+struct ScoreReport {
+    /// What the score decides, where there are several.
+    decision: Option<String>,
     cells: Vec<CellLine>,
-    ratio: Option<(CorrelationRatio, CorrelationRatio)>,
+    before: CorrelationRatio,
+    after: CorrelationRatio,
 }
 
 pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
@@ -61,16 +70,12 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         output: &args.output,
         batch: BATCH,
     };
-    let before = args.before.then(|| "score_before".to_owned());
-    let made: Vec<String> = before.into_iter().chain(["score".to_owned()]).collect();
+    let made = Made::of(&model, args.before);
     let mut gathered = Gathered::new(&model);
-    let rows = stream.run(pool, &needs(&model), &made, |table| {
-        let prediction = model.predict(table, &Watch::default())?;
-        gathered.add(&prediction);
-        let Prediction { before, scores, .. } = prediction;
-        let values = args.before.then_some(before).into_iter().chain([scores]);
-        let named = made.iter().zip(values);
-        Ok(named.map(|(name, v)| Column::numbers(name, v)).collect())
+    let rows = stream.run(pool, &needs(&model), &made.names(), |table| {
+        let predictions = model.predict(table, &Watch::default())?;
+        gathered.add(&predictions);
+        Ok(made.columns(&predictions))
     })?;
     let Some(rows) = rows else {
         return Ok(());
@@ -94,71 +99,165 @@ fn needs(model: &Model) -> Needs<'_> {
         required: model.encoder.columns().collect(),
         optional: model.sensitive_columns(),
     };
-    if model.predictor.needs_sensitive() {
+    if model.needs_sensitive() {
         needs.required.append(&mut needs.optional);
     }
     needs
 }
 
+/// The columns that are written.
+struct Made<'m> {
+    classes: Option<&'m Classes>,
+    scores: Vec<String>,
+    probabilities: Vec<String>,
+    before: bool,
+}
+
+impl<'m> Made<'m> {
+    fn of(model: &'m Model, before: bool) -> Self {
+        let classes = model.classes.as_ref();
+        let named = |what: &str| -> Vec<String> {
+            match classes {
+                Some(classes) if classes.labels.len() > 2 => {
+                    let names = classes.labels.iter();
+                    names.map(|label| format!("{what}_{label}")).collect()
+                }
+                _ => vec![what.to_owned()],
+            }
+        };
+        let probabilities = classes.is_some_and(|classes| classes.probabilities);
+        Self {
+            classes,
+            scores: named("score"),
+            probabilities: probabilities
+                .then(|| named("probability"))
+                .unwrap_or_default(),
+            before,
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        let before = self.scores.iter().map(|name| format!("{name}_before"));
+        let before = before.filter(|_| self.before);
+        let label = self.classes.map(|_| "label".to_owned());
+        let scores = before.chain(self.scores.iter().cloned());
+        let all = scores.chain(self.probabilities.iter().cloned());
+        all.chain(label).collect()
+    }
+
+    fn columns(&self, predictions: &[Prediction]) -> Vec<Column> {
+        let before = predictions.iter().map(|p| p.before.clone());
+        let mut values: Vec<Vec<f64>> = before.filter(|_| self.before).collect();
+        values.extend(predictions.iter().map(|p| p.scores.clone()));
+        let rows = predictions[0].scores.len();
+        let of_row =
+            |row: usize| -> Vec<f64> { predictions.iter().map(|p| p.scores[row]).collect() };
+        let mut chances = vec![Vec::with_capacity(rows); self.probabilities.len()];
+        let mut labels = Vec::with_capacity(rows);
+        if let Some(classes) = self.classes {
+            for row in 0..rows {
+                let scores = of_row(row);
+                labels.push(Some(classes.labels[classes.decide(&scores)].as_str()));
+                let all = classes.probabilities(&scores).unwrap_or_default();
+                // Of two, the positive class.
+                let shown = all.len() - chances.len();
+                for (chance, p) in chances.iter_mut().zip(&all[shown..]) {
+                    chance.push(*p);
+                }
+            }
+        }
+        values.extend(chances);
+        let names = self.names();
+        let numbers = names.iter().zip(values);
+        let mut columns: Vec<Column> = numbers.map(|(n, v)| Column::numbers(n, v)).collect();
+        if self.classes.is_some() {
+            columns.push(Column::texts("label", labels));
+        }
+        columns
+    }
+}
+
 /// What is known of the scores so far.
 struct Gathered {
     uses: Uses,
-    /// Before and after the offset, if the cells are known.
-    tallies: Option<(Tally, Tally)>,
+    /// Before and after the offset for each score, if the cells are known.
+    tallies: Option<Vec<(Tally, Tally)>>,
 }
 
 impl Gathered {
     fn new(model: &Model) -> Self {
-        let offsets = model.predictor.offsets();
+        let offsets = model.predictor().offsets();
         Self {
             uses: Uses::default(),
             tallies: offsets.map(|offsets| {
                 let empty = Tally::new(offsets.partition.len());
-                (empty.clone(), empty)
+                vec![(empty.clone(), empty); model.scorers.len()]
             }),
         }
     }
 
-    fn add(&mut self, prediction: &Prediction) {
-        self.uses = self.uses.plus(prediction.uses);
+    fn add(&mut self, predictions: &[Prediction]) {
+        self.uses = self.uses.plus(predictions[0].uses);
         // Every batch has the sensitive columns, or none has.
-        match (&mut self.tallies, &prediction.assignment) {
-            (Some((before, after)), Some(assignment)) => {
-                before.update(&prediction.before, &assignment.cells);
-                after.update(&prediction.scores, &assignment.cells);
+        match (&mut self.tallies, &predictions[0].assignment) {
+            (Some(tallies), Some(assignment)) => {
+                for ((before, after), prediction) in tallies.iter_mut().zip(predictions) {
+                    before.update(&prediction.before, &assignment.cells);
+                    after.update(&prediction.scores, &assignment.cells);
+                }
             }
             _ => self.tallies = None,
         }
     }
 
     fn report(self, model: &Model, rows: usize) -> Report {
-        let measured = self.tallies.zip(model.predictor.offsets());
-        let (cells, ratio) = match measured {
-            None => (Vec::new(), None),
-            Some(((before, after), offsets)) => {
-                let means = |tally: &Tally| tally.cell_means(&offsets.partition);
-                let ratios = (before.correlation_ratio(), after.correlation_ratio());
-                (CellLine::pair(means(&before), means(&after)), Some(ratios))
-            }
-        };
+        let several = model.scorers.len() > 1;
+        let measured = self.tallies.zip(model.predictor().offsets());
+        let scores = measured.map_or(Vec::new(), |(tallies, offsets)| {
+            let means = |tally: &Tally| tally.cell_means(&offsets.partition);
+            let score = |(k, (before, after)): (usize, &(Tally, Tally))| ScoreReport {
+                decision: several.then(|| report::decision(model, k)),
+                cells: CellLine::pair(means(before), means(after)),
+                before: before.correlation_ratio(),
+                after: after.correlation_ratio(),
+            };
+            tallies.iter().enumerate().map(score).collect()
+        });
         Report {
             rows,
             uses: self.uses,
-            cells,
-            ratio,
+            scores,
         }
     }
 }
 
 fn as_json(report: &Report) -> serde_json::Value {
-    json!({
+    let score = |score: &ScoreReport| {
+        let cells: Vec<_> = score.cells.iter().map(CellLine::json).collect();
+        let ratio = json!({
+            "before": score.before.value,
+            "after": score.after.value,
+            "expected-if-independent": score.after.expected,
+        });
+        (cells, ratio)
+    };
+    let first = report.scores.first().map(score);
+    let (cells, ratio) = first.map_or((Vec::new(), None), |(c, r)| (c, Some(r)));
+    let mut json = json!({
         "rows": report.rows,
-        "cells": report.cells.iter().map(CellLine::json).collect::<Vec<_>>(),
-        "correlation-ratio": report.ratio.map(|(before, after)| json!({
-            "before": before.value, "after": after.value, "expected-if-independent": after.expected,
-        })),
+        "cells": cells,
+        "correlation-ratio": ratio,
         "policies-used": report.uses,
-    })
+    });
+    if let (true, Some(json)) = (report.scores.len() > 1, json.as_object_mut()) {
+        let one = |of: &ScoreReport| {
+            let (cells, ratio) = score(of);
+            json!({ "decision": of.decision, "cells": cells, "correlation-ratio": ratio })
+        };
+        let all: Vec<_> = report.scores.iter().map(one).collect();
+        json.insert("decisions".into(), json!(all));
+    }
+    json
 }
 
 fn print(report: &Report, args: &Args, out: &mut dyn Write) -> std::io::Result<()> {
@@ -168,9 +267,12 @@ fn print(report: &Report, args: &Args, out: &mut dyn Write) -> std::io::Result<(
         report.rows,
         args.output.display()
     )?;
-    if let Some((before, after)) = report.ratio {
-        report::cells(out, "mean score on these rows", &report.cells)?;
-        writeln!(out, "  {}", report::ratio(before, after))?;
+    for score in &report.scores {
+        if let Some(decision) = &score.decision {
+            writeln!(out, "\n{decision}")?;
+        }
+        report::cells(out, "mean score on these rows", &score.cells)?;
+        writeln!(out, "  {}", report::ratio(score.before, score.after))?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, Table as Grid, presets};
-use oblivio::{Column, Drift, Sensitive, Watch};
+use oblivio::{Column, Drift, Model, Predictor, Sensitive, Uses, Watch};
 use rayon::ThreadPool;
 use serde_json::json;
 
@@ -46,10 +46,8 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     let inputs: Vec<&Path> = data.iter().map(PathBuf::as_path).collect();
     table::keep_apart(&args.output, &inputs)?;
     table::check_place(&args.output)?;
-    let mut refresh = model
-        .predictor
-        .refresh()
-        .with_context(|| args.model.display().to_string())?;
+    let refreshes: oblivio::Result<Vec<_>> = model.scorers.iter().map(Predictor::refresh).collect();
+    let mut refreshes = refreshes.with_context(|| args.model.display().to_string())?;
     let options = ReadOptions {
         delimiter: args.delimiter,
         ..ReadOptions::default()
@@ -67,15 +65,25 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         pool.install(|| {
             let (points, _) = model.encoder.encode(batch.columns())?;
             let sensitive = Sensitive::new(columns, batch.rows())?;
-            refresh.update(&points, &sensitive, None, &Watch::default())
+            for refresh in &mut refreshes {
+                refresh.update(&points, &sensitive, None, &Watch::default())?;
+            }
+            Ok(())
         })
         .map_err(|error| in_table(error, &source, rows))?;
         rows += batch.rows();
         bar.advance(batch.rows());
     }
     bar.finish();
-    let (predictor, drift, uses) = refresh.finish(args.min_rows)?;
-    model.predictor = predictor;
+    let mut drifts = Vec::new();
+    let mut used = Uses::default();
+    for (scorer, refresh) in model.scorers.iter_mut().zip(refreshes) {
+        let (predictor, drift, uses) = refresh.finish(args.min_rows)?;
+        *scorer = predictor;
+        drifts.push(drift);
+        used = uses;
+    }
+    let uses = used;
     table::write_bytes(&args.output, &model.to_bytes()?)?;
     for use_ in report::uses(uses) {
         report::remark(format_args!("note: {use_}"));
@@ -83,14 +91,18 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     // Where the model goes to standard output, the report must not mix with it.
     let to_stdout = args.output.as_os_str() != "-";
     match (to_stdout, args.json) {
-        (true, true) => report::json(&as_json(rows, &drift)),
-        (true, false) => report::to_stdout(|out| print(args, rows, &drift, out)),
-        (false, true) => Ok(writeln!(std::io::stderr(), "{:#}", as_json(rows, &drift))?),
-        (false, false) => Ok(print(args, rows, &drift, &mut std::io::stderr())?),
+        (true, true) => report::json(&as_json(&model, rows, &drifts)),
+        (true, false) => report::to_stdout(|out| print(args, &model, rows, &drifts, out)),
+        (false, true) => Ok(writeln!(
+            std::io::stderr(),
+            "{:#}",
+            as_json(&model, rows, &drifts)
+        )?),
+        (false, false) => Ok(print(args, &model, rows, &drifts, &mut std::io::stderr())?),
     }
 }
 
-fn as_json(rows: usize, drift: &[Drift]) -> serde_json::Value {
+fn as_json(model: &Model, rows: usize, drifts: &[Vec<Drift>]) -> serde_json::Value {
     let cell = |drift: &Drift| {
         json!({
             "cell": drift.label,
@@ -103,15 +115,40 @@ fn as_json(rows: usize, drift: &[Drift]) -> serde_json::Value {
             "kept": drift.kept,
         })
     };
-    json!({ "rows": rows, "cells": drift.iter().map(cell).collect::<Vec<_>>() })
+    let cells = |drift: &Vec<Drift>| drift.iter().map(cell).collect::<Vec<_>>();
+    let mut json = json!({ "rows": rows, "cells": cells(&drifts[0]) });
+    if let (Some(classes), Some(json)) = (&model.classes, json.as_object_mut())
+        && drifts.len() > 1
+    {
+        let decisions = classes.labels.iter().zip(drifts);
+        let all = decisions.map(|(class, drift)| json!({ "class": class, "cells": cells(drift) }));
+        json.insert("decisions".into(), all.collect());
+    }
+    json
 }
 
-fn print(args: &Args, rows: usize, drift: &[Drift], out: &mut dyn Write) -> std::io::Result<()> {
+fn print(
+    args: &Args,
+    model: &Model,
+    rows: usize,
+    drifts: &[Vec<Drift>],
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     writeln!(
         out,
         "offsets renewed by {rows} rows, model written to {}",
         args.output.display()
     )?;
+    for (k, drift) in drifts.iter().enumerate() {
+        if drifts.len() > 1 {
+            writeln!(out, "\n{}", report::decision(model, k))?;
+        }
+        print_drift(args, drift, out)?;
+    }
+    Ok(())
+}
+
+fn print_drift(args: &Args, drift: &[Drift], out: &mut dyn Write) -> std::io::Result<()> {
     let mut grid = Grid::new();
     grid.load_style(presets::NOTHING);
     grid.set_header(["cell", "rows", "at the fit", "now", "z"]);

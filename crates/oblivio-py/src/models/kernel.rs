@@ -6,7 +6,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use oblivio::{Features, KernelModel as Engine, Watch};
 
-use super::ridge::feature_columns;
+use super::scores::feature_columns;
 use super::{Reduced, sensitive_columns, texts, uses_dict};
 use crate::errors::raise;
 use crate::input::{NamedColumn, Table, sensitive};

@@ -3,7 +3,7 @@
 pub(crate) mod kernel;
 pub(crate) mod moments;
 pub(crate) mod offsets;
-pub(crate) mod ridge;
+pub(crate) mod scores;
 pub(crate) mod transformer;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods};

@@ -10,7 +10,7 @@ use oblivio::{
     Batch, Checkpoint, Encoder, GridPoint, Model, Moments as Engine, SensitiveRows, Training, Uses,
 };
 
-use super::ridge::{RidgeModel, feature_columns};
+use super::scores::{ScoreModel, feature_columns};
 use super::{Reduced, texts, uses_dict};
 use crate::errors::{InvalidInputError, raise};
 use crate::input::{NamedColumn, Table, sensitive};
@@ -38,7 +38,7 @@ impl Moments {
         settings: &Bound<'py, PyDict>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Self, Vec<String>)> {
-        let (common, ridge) = settings::ridge(settings)?;
+        let (common, ridge) = settings::scores(settings)?;
         let weights = weights.map(|w| w.as_array().to_vec());
         let unseen = ridge.partition.policies.category;
         let encoder = table
@@ -136,15 +136,15 @@ impl Moments {
         target: &str,
         settings: &Bound<'py, PyDict>,
         progress: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(RidgeModel, Vec<String>, Bound<'py, PyDict>)> {
-        let (_, ridge) = settings::ridge(settings)?;
+    ) -> PyResult<(ScoreModel, Vec<String>, Bound<'py, PyDict>)> {
+        let (_, ridge) = settings::scores(settings)?;
         let (moments, solver) = (self.moments.clone(), ridge.clone());
         let fit = run::owned(py, progress, move |watch| {
             solver.fit_moments(&moments, watch)
         })?;
         let (model, summary) = Model::new(self.encoder.clone(), fit, target, &ridge);
         let uses = uses_dict(py, summary.uses)?;
-        Ok((RidgeModel(model), texts(&summary.warnings), uses))
+        Ok((ScoreModel(model), texts(&summary.warnings), uses))
     }
 
     /// What every strength and penalty give, a column of numbers for each quantity.
@@ -155,7 +155,7 @@ impl Moments {
         penalties: Vec<f64>,
         settings: &Bound<'py, PyDict>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (_, ridge) = settings::ridge(settings)?;
+        let (_, ridge) = settings::scores(settings)?;
         let moments = self.moments.clone();
         let points = run::owned(py, None, move |watch| {
             ridge.grid(&moments, &strengths, &penalties, watch)

@@ -6,7 +6,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use oblivio::{Batch, Checkpoint, SensitiveRows, Training, Transformer, Uses};
 
-use super::ridge::feature_columns;
+use super::scores::feature_columns;
 use super::{Reduced, rows_of, sensitive_columns, texts, uses_dict};
 use crate::errors::raise;
 use crate::input::{NamedColumn, Table, sensitive};

@@ -8,13 +8,16 @@ use rayon::prelude::*;
 
 use super::{CellSummary, Fit, Mode, Settings, Summary};
 use crate::error::{Error, Result, Warning};
+use crate::features::CellShifts;
 use crate::gather::{Gather, Rows};
 use crate::landmarks::{Components, FeatureMap};
-use crate::learn::{Linear, Ridge, dot};
+use crate::learn::{Learner, Linear, Ridge, dot};
 use crate::moments::{Batch, CellFeatures, Design, Plan, PlanSettings, Sample, SensitiveRows};
+use crate::named::Named;
 use crate::oblivious::check_strength;
 use crate::points::Points;
 use crate::predictor::{Offsets, Predictor};
+use crate::sensitive_free::Restraint;
 use crate::watch::Watch;
 
 /// A fit of ridge regression on landmarks, whose rows come in batches.
@@ -28,6 +31,7 @@ pub struct StreamFit {
     ridge: Ridge,
     mode: Mode,
     strength: f64,
+    restraint: Restraint,
     has_sensitive: bool,
     pub(crate) warnings: Vec<Warning>,
 }
@@ -59,8 +63,8 @@ impl StreamFit {
     ) -> Result<Self> {
         let has_sensitive = !sample.sensitive.columns().is_empty();
         let mut partition = settings.partition.clone();
-        if settings.effective_mode(has_sensitive) == Mode::Plain {
-            // The cells are for the report only: no value is a reason to refuse.
+        if !settings.effective_mode(has_sensitive).takes_off() {
+            // The cells of new rows are for the report only: no value is a reason to refuse.
             partition.policies = partition.policies.for_report();
         }
         let plan_settings = PlanSettings {
@@ -72,7 +76,7 @@ impl StreamFit {
             seed: settings.seed,
         };
         // Before the long part, not after it.
-        settings.ridge()?;
+        settings.check()?;
         let (plan, members, warnings) = Plan::new(sample, &plan_settings, watch)?;
         let gather = Gather::new(&Arc::new(plan), members, sample.table_rows, true);
         Self::of(settings, gather, warnings)
@@ -80,7 +84,15 @@ impl StreamFit {
 
     /// A fit with these moments.
     pub(crate) fn of(settings: &Settings, gather: Gather, warnings: Vec<Warning>) -> Result<Self> {
+        settings.check()?;
         check_strength(settings.strength)?;
+        if settings.learner != Learner::Ridge {
+            return Err(Error::InvalidParameter {
+                name: "the learner of a fit from moments",
+                expected: "ridge, for other losses need the rows again and again",
+                value: settings.learner.name().into(),
+            });
+        }
         let plan = Arc::clone(&gather.reference.plan);
         let has_sensitive = plan.has_sensitive();
         Ok(Self {
@@ -89,6 +101,7 @@ impl StreamFit {
             ridge: settings.ridge()?,
             mode: settings.effective_mode(has_sensitive),
             strength: settings.strength,
+            restraint: settings.restraint,
             has_sensitive,
             warnings,
         })
@@ -141,13 +154,22 @@ impl StreamFit {
         let warnings = [&self.warnings[..], &cells.warnings].concat();
         let (shift, uses) = cells.shifts(training)?;
         let taken = (self.mode == Mode::Oblivious).then_some((&shift, self.strength));
-        let design = Design::new(training, taken)?;
-        let (linear, influence) = self.ridge.solve_with_influence(&design, watch)?;
+        let mut design = Design::new(training, taken)?;
+        let turn = self.turn(&cells, &reference.origin)?;
+        if let Some(turn) = &turn {
+            design = design.turned(turn.as_ref());
+        }
+        let (mut linear, influence) = self.ridge.solve_with_influence(&design, watch)?;
         let left_out = (self.mode == Mode::MOblivious && self.gather.overlap()).then(|| LeftOut {
             influence: influence.of_map(self.plan.map.root()),
             map: self.plan.map.clone(),
             sums: vec![0.0; cells.partition.len()],
         });
+        if let Some(turn) = &turn {
+            let turned =
+                (0..linear.weights.len()).map(|k| dot(turn.col_as_slice(k), &linear.weights));
+            linear.weights = turned.collect();
+        }
         let spread = design.centred().2.max(0.0) / design.weight();
         let summary = Summary {
             training_rows,
@@ -155,7 +177,7 @@ impl StreamFit {
             cells: Vec::new(),
             error: linear.error,
             spread: spread.sqrt(),
-            convergence: linear.convergence.clone(),
+            effort: linear.convergence.clone().into(),
             uses,
             warnings,
         };
@@ -166,14 +188,29 @@ impl StreamFit {
         })
     }
 
+    /// What keeps h away from the shifts, in the sensitive-free mode.
+    fn turn(&self, cells: &CellFeatures, origin: &[f64]) -> Result<Option<Mat<f64>>> {
+        if self.mode != Mode::SensitiveFree {
+            return Ok(None);
+        }
+        let shifts = CellShifts {
+            partition: cells.partition.clone(),
+            strength: 1.0,
+            means: cells.absolute(origin),
+        };
+        let knobs = (self.strength, self.ridge.penalty());
+        let (turn, _) = shifts.turn(self.plan.map.len(), self.restraint, knobs)?;
+        Ok(Some(turn))
+    }
+
     /// $\langle w, R k_L(x)\rangle$ is an expansion over the basis with coefficients $Rw$.
     fn predictor(&self, linear: &Linear, cells: CellFeatures, origin: &[f64]) -> Predictor {
         let weights = faer::Col::from_fn(linear.weights.len(), |k| linear.weights[k]);
         let coefficients = self.plan.map.root() * &weights;
-        let strength = if self.mode == Mode::Plain {
-            0.0
-        } else {
+        let strength = if self.mode.takes_off() {
             self.strength
+        } else {
+            0.0
         };
         let means = cells.means_of(&linear.weights, origin);
         Predictor {
@@ -245,7 +282,11 @@ impl Solved {
             *offsets = Offsets::new(offsets.partition.clone(), offsets.strength, &means);
         }
         summary.cells = CellSummary::of(&predictor);
-        Ok(Fit { predictor, summary })
+        Ok(Fit {
+            predictor,
+            threshold: 0.0,
+            summary,
+        })
     }
 }
 

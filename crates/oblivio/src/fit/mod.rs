@@ -1,17 +1,27 @@
 //! From a table to a predictor: the settings, and the one way through the engine.
 
+mod classify;
+mod decision;
+mod exact;
 mod explicit;
+mod folds;
 mod grid;
+mod landmarked;
+mod part;
 mod problem;
 
+pub use self::classify::ClassProblem;
+use self::decision::Decision;
 pub use self::explicit::{Solved, StreamFit};
 pub use self::grid::GridPoint;
+pub use self::landmarked::{Labelled, Turned};
 pub use self::problem::Problem;
+use crate::classes::{ClassWeights, Threshold};
 use crate::error::{Error, Result, Warning};
 use crate::gather::{Gather, Rows};
 use crate::kernel::{Gamma, Kernel};
 use crate::landmarks::Components;
-use crate::learn::{Convergence, Intercept, Ridge, Solver};
+use crate::learn::{Effort, Intercept, Learner, Ridge, Solver, Task};
 use crate::moments::{Batch, Moments, Plan, Sample, SensitiveRows};
 use crate::named::Named;
 use crate::partition::{PartitionRule, Uses};
@@ -19,19 +29,29 @@ use crate::points::{Points, check_weights};
 use crate::predictor::Predictor;
 use crate::reference::Reference;
 use crate::sensitive::Sensitive;
+use crate::sensitive_free::{Parity, Restraint};
 use crate::watch::Watch;
 
-/// Everything a fit of ridge regression depends on, apart from the data.
+/// The gap a classifier is to reach unless another is given.
+pub const GAP: f64 = 1e-4;
+
+/// Everything a fit depends on, apart from the data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The kernel, its γ perhaps by rule.
     pub kernel: Kernel<Gamma>,
-    /// λ
+    /// The loss that is minimised.
+    pub learner: Learner,
+    /// λ; the C of a classifier is 1/λ.
     pub penalty: f64,
     /// t
     pub strength: f64,
     /// What is learned and what is taken off.
     pub mode: Mode,
+    /// Of the sensitive-free mode: which rows have equal mean scores.
+    pub parity: Parity,
+    /// Of the sensitive-free mode: how equal.
+    pub restraint: Restraint,
     /// How sensitive values become cells.
     pub partition: PartitionRule,
     /// Which rows estimate the means.
@@ -40,6 +60,14 @@ pub struct Settings {
     pub intercept: Intercept,
     /// How the system is solved.
     pub solver: Solver,
+    /// The relative duality gap that a classifier is to reach.
+    pub gap: f64,
+    /// The most steps its solver may take; the solver's own limit if absent.
+    pub steps: Option<usize>,
+    /// How much each class counts.
+    pub class_weights: ClassWeights,
+    /// Where the line between classes is drawn.
+    pub threshold: Threshold,
     /// Landmarks of the explicit path; `None` is the exact path, whose cost grows with the square of the rows.
     pub components: Option<Components>,
     /// For everything random.
@@ -49,13 +77,23 @@ pub struct Settings {
 /// What is learned, and what is taken off the score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Learn on plain features, take nothing off: ordinary kernel ridge regression.
+    /// Learn on plain features, take nothing off: ordinary kernel learning.
     Plain,
     /// Learn on oblivious features.
     #[default]
     Oblivious,
     /// Learn on plain features, take the offsets off: for chains S → X → Y.
     MOblivious,
+    /// Learn a function whose mean is the same in every cell, so that nothing needs to be taken off and no sensitive value is
+    /// needed to predict.
+    SensitiveFree,
+}
+
+impl Mode {
+    /// Whether offsets are taken off the score, for which sensitive values are needed.
+    pub fn takes_off(self) -> bool {
+        matches!(self, Self::Oblivious | Self::MOblivious)
+    }
 }
 
 impl Named for Mode {
@@ -64,6 +102,7 @@ impl Named for Mode {
         ("oblivious", Self::Oblivious),
         ("m-oblivious", Self::MOblivious),
         ("plain", Self::Plain),
+        ("sensitive-free", Self::SensitiveFree),
     ];
 }
 
@@ -85,6 +124,8 @@ pub struct Training<'a> {
 pub struct Fit {
     /// The model.
     pub predictor: Predictor,
+    /// What was taken off a classifier's score so that the line is at zero.
+    pub threshold: f64,
     /// What was found on the way.
     pub summary: Summary,
 }
@@ -98,12 +139,12 @@ pub struct Summary {
     pub reference_rows: usize,
     /// The cells; none without sensitive columns.
     pub cells: Vec<CellSummary>,
-    /// Root mean squared error on the training rows.
+    /// Root mean squared error on the training rows; the share on the wrong side for classes.
     pub error: f64,
-    /// Root mean squared distance of the training targets from their mean: the error of a constant.
+    /// The same for the best constant.
     pub spread: f64,
-    /// How the system was solved.
-    pub convergence: Convergence,
+    /// How the learner came to its answer.
+    pub effort: Effort,
     /// How often rows of the table needed a policy.
     pub uses: Uses,
     /// What the user should know.
@@ -129,13 +170,20 @@ impl Default for Settings {
             kernel: Kernel::Gaussian {
                 gamma: Gamma::Scale,
             },
+            learner: Learner::default(),
             penalty: 1.0,
             strength: 1.0,
             mode: Mode::default(),
+            parity: Parity::default(),
+            restraint: Restraint::default(),
             partition: PartitionRule::default(),
             reference: Reference::default(),
             intercept: Intercept::default(),
             solver: Solver::default(),
+            gap: GAP,
+            steps: None,
+            class_weights: ClassWeights::default(),
+            threshold: Threshold::default(),
             components: None,
             seed: 0,
         }
@@ -143,7 +191,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Fits ridge regression.
+    /// Fits one score: ridge regression, or the decision between two classes whose targets are 0 and 1.
     ///
     /// ```
     /// use oblivio::{Column, Points, Sensitive, Settings, Training, Watch};
@@ -168,26 +216,98 @@ impl Settings {
 
     /// Checks the data and copies what the fit needs of them, so that the long part can go on without them.
     pub fn prepare(&self, data: Training) -> Result<Problem> {
+        self.check()?;
         data.check()?;
+        if self.learner.classifies() {
+            return self.prepare_classes(data, 2)?.decision(0);
+        }
+        let emphasis = vec![1.0; data.targets.len()];
+        self.prepare_rows(data, &emphasis)
+    }
+
+    /// The problem of the rows that count.
+    fn prepare_rows(&self, data: Training, emphasis: &[f64]) -> Result<Problem> {
         self.reference.check(data.points.len())?;
-        let weights = data.weights.unwrap_or(&[]);
+        let ones = vec![1.0; data.targets.len()];
+        let weights = data.weights.unwrap_or(&ones);
         if !weights.contains(&0.0) {
-            return Problem::new(self, &data);
+            let emphasised = Emphasised {
+                training: data,
+                weights: weights.to_vec(),
+                emphasis: emphasis.to_vec(),
+            };
+            return Problem::new(self, &emphasised);
         }
         let rows: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
         let kept = data.rows(&rows);
-        let kept = Training {
-            points: &kept.points,
-            sensitive: &kept.sensitive,
-            targets: kept.targets.as_deref().unwrap_or(&[]),
-            weights: Some(&kept.weights),
-        };
-        kept.check()?;
+        let training = kept.training();
+        training.check()?;
         let settings = Self {
             reference: self.reference.renumbered(&rows),
             ..self.clone()
         };
-        Problem::new(&settings, &kept)
+        let emphasised = Emphasised {
+            training,
+            weights: kept.weights.clone(),
+            emphasis: part::pick(emphasis, &rows),
+        };
+        Problem::new(&settings, &emphasised)
+    }
+
+    /// Refuses settings that do not go together.
+    pub fn check(&self) -> Result<()> {
+        self.task().check()?;
+        self.restraint.check()?;
+        self.threshold.check()?;
+        let classifies = self.learner.classifies();
+        let free = self.mode == Mode::SensitiveFree;
+        let slack = matches!(self.restraint, Restraint::Slack(_));
+        let wrong = [
+            (
+                self.parity == Parity::Opportunity && !(free && classifies),
+                "parity",
+                "demographic-parity, unless a classifier is to be sensitive-free",
+                self.parity.name(),
+            ),
+            (
+                self.restraint != Restraint::Hard && !free,
+                "restraint (eta or epsilon)",
+                "left out, unless the mode is sensitive-free",
+                self.mode.name(),
+            ),
+            (
+                slack && self.learner != Learner::Svm,
+                "epsilon",
+                "0, unless the learner is a support vector machine",
+                self.learner.name(),
+            ),
+            (
+                self.restraint != Restraint::Hard && self.strength != 1.0,
+                "strength",
+                "1 where eta or epsilon says how much is taken out",
+                "another",
+            ),
+            (
+                !classifies && self.threshold != Threshold::Zero,
+                "threshold",
+                "zero for a regression",
+                "another",
+            ),
+            (
+                !classifies && self.class_weights != ClassWeights::Equal,
+                "class weights",
+                "equal for a regression",
+                "others",
+            ),
+        ];
+        match wrong.into_iter().find(|(holds, ..)| *holds) {
+            None => Ok(()),
+            Some((_, name, expected, value)) => Err(Error::InvalidParameter {
+                name,
+                expected,
+                value: value.into(),
+            }),
+        }
     }
 
     /// What a fit on landmarks settles by a look at some rows, of a table of so many `rows` (or of these): the kernel, the
@@ -238,7 +358,24 @@ impl Settings {
     }
 
     fn ridge(&self) -> Result<Ridge> {
-        Ok(Ridge::new(self.penalty, self.solver)?.with_intercept(self.intercept))
+        self.task().ridge()
+    }
+
+    fn task(&self) -> Task {
+        Task {
+            learner: self.learner,
+            penalty: self.penalty,
+            intercept: self.intercept,
+            solver: self.solver,
+            gap: self.gap,
+            steps: self.steps,
+        }
+    }
+
+    fn decision(&self) -> Option<Decision> {
+        self.learner
+            .classifies()
+            .then_some(Decision(self.threshold))
     }
 
     /// Without sensitive columns, and at strength 0, there is nothing to take out.
@@ -249,6 +386,15 @@ impl Settings {
             Mode::Plain
         }
     }
+}
+
+/// Rows and how much each counts.
+struct Emphasised<'a> {
+    training: Training<'a>,
+    /// How often each row counts.
+    weights: Vec<f64>,
+    /// How much its class counts in the loss.
+    emphasis: Vec<f64>,
 }
 
 impl Training<'_> {

@@ -56,7 +56,7 @@ impl Ridge {
         }
     }
 
-    pub(super) fn penalty(&self) -> f64 {
+    pub(crate) fn penalty(&self) -> f64 {
         self.penalty
     }
 
@@ -92,6 +92,16 @@ impl Ridge {
             system.solve(self.solver, &self.right_sides(targets), watch)?;
         let (coefficients, intercept) = combine(&mut solved);
         self.solution(coefficients, intercept, convergence, targets, weights)
+    }
+
+    pub fn solve_gram(
+        &self,
+        gram: &dyn crate::gram::Gram,
+        targets: &[f64],
+        weights: &[f64],
+        watch: &Watch,
+    ) -> Result<Solution> {
+        self.solve(gram.lower(watch)?, targets, weights, watch)
     }
 
     /// As [`solve`](Self::solve), with the leave-one-out scores in closed form.

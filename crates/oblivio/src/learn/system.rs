@@ -25,6 +25,10 @@ pub enum Solver {
     Cholesky,
     /// Cholesky in single precision as the preconditioner of conjugate gradients in double, to full accuracy.
     Mixed,
+    /// Of a support vector machine: two coefficients at a time.
+    Smo,
+    /// Of a support vector machine: an interior-point method.
+    Interior,
 }
 
 impl Named for Solver {
@@ -33,6 +37,8 @@ impl Named for Solver {
         ("auto", Self::Auto),
         ("cholesky", Self::Cholesky),
         ("mixed", Self::Mixed),
+        ("smo", Self::Smo),
+        ("interior", Self::Interior),
     ];
 }
 
@@ -46,6 +52,8 @@ pub struct Convergence {
     /// $\|y - A\alpha\|/(\|A\|\|\alpha\| + \|y\|)$, the relative change of the system that makes α exact; `None` where
     /// Cholesky vouches for it.
     pub residual: Option<f64>,
+    /// Whether the goal was reached.
+    pub converged: bool,
 }
 
 /// Below this many rows the whole of Cholesky takes less than a blink.
@@ -79,6 +87,7 @@ impl System {
             Solver::Auto => self.matrix.len() >= SMALL,
             Solver::Cholesky => false,
             Solver::Mixed => true,
+            Solver::Smo | Solver::Interior => false,
         };
         if mixed && let Some(solved) = self.solve_mixed(right_sides, watch)? {
             return Ok(solved);
@@ -116,6 +125,7 @@ impl System {
             solver: Solver::Mixed,
             iterations: 0,
             residual: Some(0.0),
+            converged: true,
         };
         for targets in right_sides {
             match self.conjugate_gradients(&preconditioner, targets, largest, watch)? {
@@ -206,6 +216,7 @@ impl Factor {
             solver: Solver::Cholesky,
             iterations: 0,
             residual: None,
+            converged: true,
         };
         (solutions, convergence)
     }

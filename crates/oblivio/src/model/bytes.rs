@@ -1,10 +1,11 @@
-//! A fitted regression as bytes.
+//! A fitted regression or classifier as bytes.
 
 use serde::{Deserialize, Serialize};
 
-use super::container::{numbers, read, require, tensor, write};
+use super::container::{kind_of, numbers, read, require, tensor, write};
 use super::{Card, Model};
 use crate::basis::{Basis, Shape};
+use crate::classes::Classes;
 use crate::encoder::Encoder;
 use crate::error::Result;
 use crate::kernel::Kernel;
@@ -14,6 +15,7 @@ use crate::points::Points;
 use crate::predictor::{Offsets, Predictor};
 
 const KIND: &str = "ridge";
+const CLASSIFIER: &str = "classifier";
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -25,6 +27,19 @@ struct Header {
     encoder: Encoder,
     cells: Option<Cells>,
     card: Card,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    classes: Option<Classes>,
+    /// Of the scores after the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    others: Vec<Other>,
+}
+
+/// What another score has of its own.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Other {
+    intercept: f64,
+    mean: f64,
 }
 
 /// [`Offsets`] without the numbers that are a tensor.
@@ -41,11 +56,15 @@ impl Model {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let Predictor {
             basis,
-            coefficients,
             intercept,
             offsets,
-        } = &self.predictor;
+            ..
+        } = self.predictor();
         let points = &basis.points;
+        let other = |scorer: &Predictor| Other {
+            intercept: scorer.intercept,
+            mean: scorer.offsets().map_or(0.0, |offsets| offsets.mean),
+        };
         let header = Header {
             kernel: basis.kernel.to_string(),
             basis: basis.shape,
@@ -57,63 +76,95 @@ impl Model {
                 mean: offsets.mean,
             }),
             card: self.card.clone(),
+            classes: self.classes.clone(),
+            others: self.scorers[1..].iter().map(other).collect(),
         };
-        let by_cell = offsets.as_ref().map_or(&[][..], |offsets| &offsets.by_cell);
+        // All scores one after the other.
+        let all = |values: &dyn Fn(&Predictor) -> Vec<f64>| -> Vec<f64> {
+            self.scorers.iter().flat_map(values).collect()
+        };
+        let coefficients = all(&|scorer| scorer.coefficients.clone());
+        let by_cell = all(&|scorer| {
+            let offsets = scorer.offsets();
+            offsets.map_or(Vec::new(), |offsets| offsets.by_cell.clone())
+        });
         let tensors = [
-            tensor("coefficients", &[coefficients.len()], coefficients),
-            tensor("offsets", &[by_cell.len()], by_cell),
+            tensor("coefficients", &[coefficients.len()], &coefficients),
+            tensor("offsets", &[by_cell.len()], &by_cell),
             tensor("points", &[points.len(), points.dim()], points.values()),
         ];
-        write(KIND, &header, &tensors)
+        let kind = self.classes.as_ref().map_or(KIND, |_| CLASSIFIER);
+        write(kind, &header, &tensors)
     }
 
     /// Reads a model file, trusting nothing in it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let (header, tensors): (Header, _) = read(bytes, KIND)?;
+        let kind = if kind_of(bytes)? == CLASSIFIER {
+            CLASSIFIER
+        } else {
+            KIND
+        };
+        let (header, tensors): (Header, _) = read(bytes, kind)?;
         let (coefficients, _) = numbers(&tensors, "coefficients", 1)?;
         let (values, shape) = numbers(&tensors, "points", 2)?;
         let (by_cell, _) = numbers(&tensors, "offsets", 1)?;
         let kernel: Kernel = header.kernel.parse()?;
-        require(header.intercept.is_finite(), "its intercept")?;
+        let first = Other {
+            intercept: header.intercept,
+            mean: header.cells.as_ref().map_or(0.0, |cells| cells.mean),
+        };
+        let own: Vec<Other> = std::iter::once(first).chain(header.others).collect();
+        let sound = |other: &Other| other.intercept.is_finite() && other.mean.is_finite();
+        require(own.iter().all(sound), "its intercept or mean")?;
         require(header.encoder.is_sound(), "the encoding of its columns")?;
+        let decisions = header.classes.as_ref().map(Classes::decisions);
+        let classes_sound = header.classes.as_ref().is_none_or(Classes::is_sound);
+        require(
+            (kind == CLASSIFIER) == decisions.is_some()
+                && decisions.unwrap_or(1) == own.len()
+                && classes_sound,
+            "the number of its classes",
+        )?;
         let basis = Basis {
             kernel,
             points: Points::new(values, shape[1])?,
             shape: header.basis,
         };
+        let count = basis.len();
         require(
-            shape[1] == header.encoder.width() && basis.len() == coefficients.len(),
+            shape[1] == header.encoder.width()
+                && count > 0
+                && count.checked_mul(own.len()) == Some(coefficients.len()),
             "the number of its points, features and coefficients",
         )?;
-        let offsets = match header.cells {
-            None => None,
-            Some(Cells {
-                partition,
-                strength,
-                mean,
-            }) => {
-                check_strength(strength)?;
-                require(partition.is_sound() && mean.is_finite(), "its partition")?;
-                require(
-                    partition.len() == by_cell.len(),
-                    "the number of its offsets",
-                )?;
-                Some(Offsets {
-                    partition,
-                    strength,
-                    by_cell,
-                    mean,
-                })
-            }
+        let cells = header
+            .cells
+            .as_ref()
+            .map_or(0, |cells| cells.partition.len());
+        if let Some(cells) = &header.cells {
+            check_strength(cells.strength)?;
+            require(cells.partition.is_sound(), "its partition")?;
+        }
+        require(
+            cells.checked_mul(own.len()) == Some(by_cell.len()),
+            "the number of its offsets",
+        )?;
+        let scorer = |(k, other): (usize, &Other)| Predictor {
+            basis: basis.clone(),
+            coefficients: coefficients[k * count..(k + 1) * count].to_vec(),
+            intercept: other.intercept,
+            offsets: header.cells.as_ref().map(|of| Offsets {
+                partition: of.partition.clone(),
+                strength: of.strength,
+                by_cell: by_cell[k * cells..(k + 1) * cells].to_vec(),
+                mean: other.mean,
+            }),
         };
+        let scorers = own.iter().enumerate().map(scorer).collect();
         Ok(Self {
             encoder: header.encoder,
-            predictor: Predictor {
-                basis,
-                coefficients,
-                intercept: header.intercept,
-                offsets,
-            },
+            scorers,
+            classes: header.classes,
             card: header.card,
         })
     }

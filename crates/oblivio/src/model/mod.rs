@@ -2,18 +2,23 @@
 
 mod bytes;
 mod container;
+mod labels;
 mod moments;
 mod transformer;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::container::kind_of;
+pub use self::labels::Labels;
 pub use self::moments::Checkpoint;
 pub use self::transformer::{KernelModel, KernelSettings, Transformer};
+use crate::basis::Shape;
+use crate::classes::Classes;
 use crate::column::Column;
 use crate::encoder::{Encoder, Scaling, complete, find};
 use crate::error::{Error, Result, Warning};
 use crate::fit::{Fit, Mode, Settings, Summary, Training};
+use crate::learn::Learner;
 use crate::named::Named;
 use crate::partition::Uses;
 use crate::points::check_weights;
@@ -21,28 +26,33 @@ use crate::predictor::{Prediction, Predictor};
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
 
-/// A predictor with the encoding of its columns and a card that says where it comes from.
+/// One score or several, with the encoding of their columns and a card that says where they come from.
 ///
-/// On the exact path the predictor holds the rows it was fitted on: keep the model as safe as the data.
+/// On the exact path the scores hold the rows they were fitted on: keep the model as safe as the data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// From columns to points.
     pub encoder: Encoder,
-    /// From points to scores.
-    pub predictor: Predictor,
+    /// From points to scores: one, or one for each class against the rest. All have the same basis and cells.
+    pub scorers: Vec<Predictor>,
+    /// The classes, if the model is a classifier.
+    pub classes: Option<Classes>,
     /// What a reader should know.
     pub card: Card,
 }
 
 /// Where a model comes from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Card {
     /// The target's column.
     pub target: String,
+    /// The learner's name; files of older versions hold ridge regressions.
+    #[serde(default = "ridge")]
+    pub learner: String,
     /// The mode's name.
     pub mode: String,
-    /// λ
+    /// λ; the C of a classifier is 1/λ.
     pub penalty: f64,
     /// Which rows estimated the means.
     pub reference: String,
@@ -55,7 +65,7 @@ pub struct Card {
     pub training_rows: usize,
     /// Rows that estimated the means.
     pub reference_rows: usize,
-    /// Root mean squared error on the training rows.
+    /// Root mean squared error on the training rows; the share of wrong classes for a classifier.
     pub training_error: f64,
     /// The same for a constant.
     pub target_spread: f64,
@@ -76,18 +86,20 @@ pub struct Roles<'a> {
     pub sensitive: &'a [Column],
     /// Y
     pub target: &'a Column,
+    /// The classes of Y, for a classifier; those that occur, in order, if absent.
+    pub labels: Option<&'a Labels>,
     /// How often each row counts.
     pub weights: Option<&'a [f64]>,
 }
 
 impl Model {
-    /// Fits ridge regression to the columns of a table.
+    /// Fits one score or several to the columns of a table.
     pub fn fit(
         roles: Roles,
         scaling: Scaling,
         settings: &Settings,
         watch: &Watch,
-    ) -> Result<(Self, Summary)> {
+    ) -> Result<(Self, Vec<Summary>)> {
         let rows = roles.target.len();
         if roles.features.is_empty() {
             return Err(Error::InvalidParameter {
@@ -113,6 +125,22 @@ impl Model {
         let encoder = Encoder::fit(roles.features, scaling, weights, unseen)?;
         let (points, _) = encoder.encode(roles.features)?;
         let sensitive = Sensitive::new(roles.sensitive.to_vec(), rows)?;
+        let name = &roles.target.name;
+        if settings.learner.classifies() {
+            let own = Labels::of(roles.target);
+            let labels = roles.labels.unwrap_or(&own);
+            let targets = labels.encode(roles.target)?;
+            let training = Training {
+                points: &points,
+                sensitive: &sensitive,
+                targets: &targets,
+                weights: roles.weights,
+            };
+            let fits = settings
+                .fit_classes(training, labels.len(), watch)
+                .map_err(|error| labels.named(error))?;
+            return Ok(Self::classifier(encoder, fits, name, labels, settings));
+        }
         let targets = roles.target.to_numbers()?;
         let training = Training {
             points: &points,
@@ -121,28 +149,118 @@ impl Model {
             weights: roles.weights,
         };
         let fit = settings.fit(training, watch)?;
-        Ok(Self::new(encoder, fit, &roles.target.name, settings))
+        let (model, summary) = Self::new(encoder, fit, name, settings);
+        Ok((model, vec![summary]))
     }
 
-    /// A fitted predictor with the encoding its points came from and a card.
+    /// A fitted score with the encoding its points came from and a card.
     pub fn new(encoder: Encoder, fit: Fit, target: &str, settings: &Settings) -> (Self, Summary) {
         let Fit {
             predictor,
             mut summary,
+            ..
         } = fit;
-        // What takes nothing off is plain, whatever was asked for.
-        let mode = if predictor.needs_sensitive() {
-            settings.mode
-        } else {
-            Mode::Plain
-        };
         let names = encoder.feature_names();
         summary
             .warnings
             .iter_mut()
             .for_each(|w| w.name_features(&names));
-        let card = Card {
+        let card = Card::new(&predictor, &summary, target, settings);
+        let model = Self {
+            encoder,
+            scorers: vec![predictor],
+            classes: None,
+            card,
+        };
+        (model, summary)
+    }
+
+    /// The fitted decisions between the classes of a target.
+    pub fn classifier(
+        encoder: Encoder,
+        fits: Vec<Fit>,
+        target: &str,
+        labels: &Labels,
+        settings: &Settings,
+    ) -> (Self, Vec<Summary>) {
+        let thresholds = fits.iter().map(|fit| fit.threshold).collect();
+        let mut models = Vec::new();
+        let mut summaries = Vec::new();
+        for fit in fits {
+            let (model, summary) = Self::new(encoder.clone(), fit, target, settings);
+            models.push(model);
+            summaries.push(summary);
+        }
+        let mut all = models.into_iter();
+        let first = all.next();
+        let card = first.as_ref().map(|model| model.card.clone());
+        let mut scorers: Vec<Predictor> = first
+            .into_iter()
+            .chain(all)
+            .flat_map(|m| m.scorers)
+            .collect();
+        prune(&mut scorers);
+        let model = Self {
+            encoder,
+            scorers,
+            classes: Some(labels.classes(thresholds, settings.learner)),
+            card: card.unwrap_or_default(),
+        };
+        (model, summaries)
+    }
+
+    /// The first score; the only one unless there are more than two classes.
+    pub fn predictor(&self) -> &Predictor {
+        &self.scorers[0]
+    }
+
+    /// Whether predictions depend on the sensitive values given.
+    pub fn needs_sensitive(&self) -> bool {
+        self.scorers.iter().any(Predictor::needs_sensitive)
+    }
+
+    /// The names of the sensitive columns, whether or not they are needed to predict.
+    pub fn sensitive_columns(&self) -> Vec<&str> {
+        self.predictor().offsets().map_or(Vec::new(), |offsets| {
+            offsets.partition.columns().map(|(name, _)| name).collect()
+        })
+    }
+
+    /// Scores the rows of a table, its columns found by name.
+    ///
+    /// Sensitive columns are used if all are there; a model that needs them refuses a table without. There is one prediction
+    /// for each score.
+    pub fn predict(&self, table: &[Column], watch: &Watch) -> Result<Vec<Prediction>> {
+        let (points, unseen_level) = self.encoder.encode(table)?;
+        let columns: Result<Vec<Column>> = self
+            .sensitive_columns()
+            .into_iter()
+            .map(|name| find(table, name).cloned())
+            .collect();
+        let sensitive = match columns {
+            Ok(columns) => Some(Sensitive::new(columns, points.len())?),
+            Err(error) if self.needs_sensitive() => return Err(error),
+            Err(_) => None,
+        };
+        let score = |scorer: &Predictor| {
+            let mut prediction = scorer.predict(&points, sensitive.as_ref(), watch)?;
+            prediction.uses.unseen_level = unseen_level;
+            Ok(prediction)
+        };
+        self.scorers.iter().map(score).collect()
+    }
+}
+
+impl Card {
+    fn new(predictor: &Predictor, summary: &Summary, target: &str, settings: &Settings) -> Self {
+        // What takes nothing off is plain, whatever was asked for.
+        let plain = settings.strength == 0.0
+            || predictor.offsets().is_none()
+            || (settings.mode.takes_off() && !predictor.needs_sensitive());
+        let mode = if plain { Mode::Plain } else { settings.mode };
+        Self {
             target: target.into(),
+            learner: settings.learner.name().into(),
             mode: mode.name().into(),
             penalty: settings.penalty,
             reference: settings.reference.name().into(),
@@ -152,42 +270,31 @@ impl Model {
             reference_rows: summary.reference_rows,
             training_error: summary.error,
             target_spread: summary.spread,
-            solver: summary.convergence.solver.name().into(),
+            solver: summary.effort.solver.into(),
             uses: summary.uses,
             warnings: summary.warnings.iter().map(Warning::to_string).collect(),
-        };
-        let model = Self {
-            encoder,
-            predictor,
-            card,
-        };
-        (model, summary)
+        }
     }
+}
 
-    /// The names of the sensitive columns, whether or not they are needed to predict.
-    pub fn sensitive_columns(&self) -> Vec<&str> {
-        self.predictor.offsets().map_or(Vec::new(), |offsets| {
-            offsets.partition.columns().map(|(name, _)| name).collect()
-        })
+fn ridge() -> String {
+    Learner::Ridge.name().into()
+}
+
+/// Leaves out points that no score uses.
+fn prune(scorers: &mut [Predictor]) {
+    let Some(first) = scorers.first() else {
+        return;
+    };
+    let points = first.basis.points.len();
+    let used = |i: &usize| scorers.iter().any(|scorer| scorer.coefficients[*i] != 0.0);
+    let kept: Vec<usize> = (0..points).filter(used).collect();
+    if first.basis.shape != Shape::Points || kept.is_empty() || kept.len() == points {
+        return;
     }
-
-    /// Scores the rows of a table, its columns found by name.
-    ///
-    /// Sensitive columns are used if all are there; a model that needs them refuses a table without.
-    pub fn predict(&self, table: &[Column], watch: &Watch) -> Result<Prediction> {
-        let (points, unseen_level) = self.encoder.encode(table)?;
-        let columns: Result<Vec<Column>> = self
-            .sensitive_columns()
-            .into_iter()
-            .map(|name| find(table, name).cloned())
-            .collect();
-        let sensitive = match columns {
-            Ok(columns) => Some(Sensitive::new(columns, points.len())?),
-            Err(error) if self.predictor.needs_sensitive() => return Err(error),
-            Err(_) => None,
-        };
-        let mut prediction = self.predictor.predict(&points, sensitive.as_ref(), watch)?;
-        prediction.uses.unseen_level = unseen_level;
-        Ok(prediction)
+    let rows = first.basis.points.select(&kept);
+    for scorer in scorers {
+        scorer.basis.points = rows.clone();
+        scorer.coefficients = kept.iter().map(|&i| scorer.coefficients[i]).collect();
     }
 }

@@ -83,6 +83,24 @@ impl Design {
         })
     }
 
+    /// The design of $Rz$ for a symmetric R.
+    pub(crate) fn turned(mut self, turn: MatRef<'_, f64>) -> Self {
+        let count = self.len();
+        let turned = |matrix: MatRef<'_, f64>| turn * matrix;
+        let above = turned(self.second.as_ref().subrows(0, count));
+        self.second.as_mut().subrows_mut(0, count).copy_from(&above);
+        let left = turned(self.second.as_ref().subcols(0, count).transpose());
+        self.second
+            .as_mut()
+            .subcols_mut(0, count)
+            .copy_from(left.transpose());
+        let origin = faer::Col::from_fn(count, |k| self.origin[k]);
+        for (to, from) in self.origin.iter_mut().zip((turn * &origin).iter()) {
+            *to = *from;
+        }
+        self
+    }
+
     /// The number of features.
     pub fn len(&self) -> usize {
         self.origin.len() - 1

@@ -135,6 +135,16 @@ impl Uses {
 
 impl Assignment {
     /// The named rows, in the order of `rows`; `uses` stays that of all rows.
+    /// Adds the rows of another assignment to the same partition of so many cells.
+    pub fn append(&mut self, other: Self, cells: usize) {
+        let moved = self.mixtures.len() as u32;
+        let is_mixture = |cell: u32| cell as usize >= cells;
+        let place = |cell: u32| if is_mixture(cell) { cell + moved } else { cell };
+        self.cells.extend(other.cells.into_iter().map(place));
+        self.mixtures.extend(other.mixtures);
+        self.uses = self.uses.plus(other.uses);
+    }
+
     pub(crate) fn select(&self, rows: &[usize]) -> Self {
         Self {
             cells: rows.iter().map(|&i| self.cells[i]).collect(),

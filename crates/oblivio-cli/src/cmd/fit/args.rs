@@ -1,22 +1,46 @@
 //! The arguments of `oblivio fit`, and the settings they amount to.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use anyhow::Result;
-use oblivio::learn::{Intercept, Solver};
+use anyhow::{Result, ensure};
+use oblivio::learn::{Intercept, Learner, Solver};
 use oblivio::{
-    Binning, CellCount, Components, EmptyCell, FeatureSettings, Gamma, Kernel, Missing, Mode,
-    OutOfRange, PartitionRule, Policies, Reference, Selection, Settings, UnseenCategory,
+    Binning, CellCount, ClassWeights, Components, EmptyCell, FeatureSettings, GAP, Gamma, Kernel,
+    Missing, Mode, Named, OutOfRange, Parity, PartitionRule, Policies, Reference, Restraint,
+    Selection, Settings, Threshold, UnseenCategory,
 };
 
 use crate::args::{bounds, delimiter, named};
 use crate::table::ReadOptions;
 
+/// The penalty of ridge regression.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Alpha {
+    Value(f64),
+    /// Found by leave-one-out.
+    Auto,
+}
+
+impl FromStr for Alpha {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match (text, text.parse()) {
+            ("auto", _) => Ok(Self::Auto),
+            (_, Ok(value)) => Ok(Self::Value(value)),
+            (_, Err(_)) => Err("expected a number or auto".into()),
+        }
+    }
+}
+
 /// Fit a model to a table
 ///
-/// Kernel ridge regression whose predictions have the sensitive columns' influence taken out.
+/// Kernel ridge regression, a support vector machine or logistic regression whose scores have the sensitive columns'
+/// influence taken out.
 ///
-/// Prediction then needs the sensitive columns as well: they are read in order to take their own influence out.
+/// Prediction then needs the sensitive columns as well: they are read in order to take their own influence out. The mode
+/// sensitive-free learns a score that needs none, and costs more accuracy.
 /// Equal mean scores per cell are not independence: look at the scores on new rows before relying on them.
 ///
 /// Without --components the fit is exact, and its time and memory grow with the cube and the square of the rows. With it,
@@ -76,7 +100,7 @@ pub(crate) struct Args {
         help_heading = "Columns"
     )]
     pub(super) continuous: Vec<String>,
-    /// Value of a text target that counts as 1; all others count as 0
+    /// Value of the target that counts as 1, or as the positive class; all others count as 0
     #[arg(long, value_name = "VALUE", help_heading = "Columns")]
     pub(super) positive: Option<String>,
     /// Character between the fields of a CSV file, \t for a tab
@@ -120,15 +144,27 @@ pub(crate) struct Args {
         help_heading = "Model"
     )]
     pub(super) coef0: Option<f64>,
-    /// Penalty
+    /// What is learned: a number by ridge regression, or classes by a support vector machine or logistic regression
+    #[arg(long, default_value = "ridge", value_parser = named::<Learner>(), help_heading = "Model")]
+    pub(super) learner: Learner,
+    /// Penalty of ridge regression: a number, or auto for the one with the least leave-one-out error
     #[arg(
         allow_negative_numbers = true,
         long,
         value_name = "PENALTY",
+        default_value = "1",
+        help_heading = "Model"
+    )]
+    pub(super) alpha: Alpha,
+    /// Cost C of an error of svm or logistic, one over the penalty
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "C",
         default_value_t = 1.0,
         help_heading = "Model"
     )]
-    pub(super) alpha: f64,
+    pub(super) cost: f64,
     /// How much is taken out, from 0 (nothing) to 1 (all that the method can)
     #[arg(
         allow_negative_numbers = true,
@@ -138,15 +174,64 @@ pub(crate) struct Args {
         help_heading = "Model"
     )]
     pub(super) strength: f64,
-    /// oblivious learns on oblivious features; m-oblivious takes the offsets off a plain model
+    /// oblivious learns on oblivious features; m-oblivious takes the offsets off a plain model; sensitive-free learns a score
+    /// whose mean is the same in every cell, which needs no sensitive column to predict
     #[arg(long, default_value = "oblivious", value_parser = named::<Mode>(), help_heading = "Model")]
     pub(super) mode: Mode,
-    /// Learn a constant beside the expansion, without a penalty
+    /// Learn a constant beside the expansion, without a penalty; svm and logistic always do unless --no-intercept
     #[arg(long, help_heading = "Model")]
     pub(super) intercept: bool,
-    /// How the linear system is solved
+    /// Learn no constant
+    #[arg(long, conflicts_with = "intercept", help_heading = "Model")]
+    pub(super) no_intercept: bool,
+    /// How the problem is solved: cholesky, mixed and pcg are for ridge, smo and interior for svm
     #[arg(long, default_value = "auto", value_parser = named::<Solver>(), help_heading = "Model")]
     pub(super) solver: Solver,
+
+    /// equal, or balanced to let both sides of a decision count the same
+    #[arg(long, default_value = "equal", value_parser = ["equal", "balanced"], help_heading = "Classes")]
+    pub(super) class_weight: String,
+    /// Where the line is: zero, base-rate (as many positives as there are among the training rows), or a share such as 0.3
+    #[arg(
+        long,
+        value_name = "THRESHOLD",
+        default_value = "zero",
+        help_heading = "Classes"
+    )]
+    pub(super) threshold: Threshold,
+    /// Relative duality gap to reach
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "GAP",
+        default_value_t = GAP,
+        help_heading = "Classes"
+    )]
+    pub(super) gap: f64,
+    /// Most steps of the solver (default: its own limit)
+    #[arg(long, value_name = "STEPS", help_heading = "Classes")]
+    pub(super) max_steps: Option<usize>,
+
+    /// Rows whose mean scores are equal: all, or those of the positive class
+    #[arg(long, default_value = "demographic-parity", value_parser = named::<Parity>(), help_heading = "Sensitive-free mode")]
+    pub(super) parity: Parity,
+    /// Penalty on the differences of mean scores, instead of none allowed
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "ETA",
+        conflicts_with = "epsilon",
+        help_heading = "Sensitive-free mode"
+    )]
+    pub(super) eta: Option<f64>,
+    /// Largest difference of a mean score allowed, for svm
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "EPSILON",
+        help_heading = "Sensitive-free mode"
+    )]
+    pub(super) epsilon: Option<f64>,
 
     /// Learn on this many landmarks: rows are read in batches, and memory does not grow with them
     #[arg(long, value_name = "N", help_heading = "Landmarks")]
@@ -234,9 +319,16 @@ impl Args {
         };
         Ok(Settings {
             kernel: self.kernel()?,
-            penalty: self.alpha,
+            learner: self.learner,
+            penalty: self.penalty()?,
             strength: self.strength,
             mode: self.mode,
+            parity: self.parity,
+            restraint: match (self.eta, self.epsilon) {
+                (Some(eta), _) => Restraint::Soft(eta),
+                (None, Some(epsilon)) if epsilon != 0.0 => Restraint::Slack(epsilon),
+                _ => Restraint::Hard,
+            },
             partition: PartitionRule {
                 cells: self.cells,
                 binning: self.binning,
@@ -253,18 +345,51 @@ impl Args {
             } else {
                 Reference::All
             },
-            intercept: if self.intercept {
+            intercept: if self.intercept || (self.learner.classifies() && !self.no_intercept) {
                 Intercept::Fitted
             } else {
                 Intercept::None
             },
             solver: self.solver,
+            gap: self.gap,
+            steps: self.max_steps,
+            class_weights: if self.class_weight == "balanced" {
+                ClassWeights::Balanced
+            } else {
+                ClassWeights::Equal
+            },
+            threshold: self.threshold,
             components: self.components.map(|count| Components {
                 count,
                 selection: self.landmarks,
                 tolerance: self.tolerance,
             }),
             seed: self.seed,
+        })
+    }
+
+    /// λ; where it is to be found, the one to begin with.
+    fn penalty(&self) -> Result<f64> {
+        if self.learner.classifies() {
+            ensure!(
+                self.alpha == Alpha::Value(1.0),
+                "--alpha is the penalty of ridge regression; give --cost to {}, one over the penalty",
+                self.learner.name()
+            );
+            ensure!(
+                self.cost > 0.0 && self.cost.is_finite(),
+                "--cost must be a positive finite number, got {}",
+                self.cost
+            );
+            return Ok(1.0 / self.cost);
+        }
+        ensure!(
+            self.cost == 1.0,
+            "--cost is for svm and logistic; give --alpha to ridge regression"
+        );
+        Ok(match self.alpha {
+            Alpha::Value(penalty) => penalty,
+            Alpha::Auto => 1.0,
         })
     }
 

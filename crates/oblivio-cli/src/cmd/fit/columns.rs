@@ -1,7 +1,7 @@
 //! Which columns of a table have which role in a fit, and the rows of a batch by role.
 
 use anyhow::{Context, Result, bail, ensure};
-use oblivio::{Column, Roles, Values};
+use oblivio::{Column, Labels, Roles, Values};
 
 use super::Args;
 use crate::table::{Source, Table};
@@ -16,6 +16,8 @@ pub(super) struct Columns {
     /// The value of a text target that counts as 1.
     positive: Option<String>,
     drop_missing: bool,
+    /// Whether the target's values are classes.
+    classifies: bool,
 }
 
 /// The rows of a batch by role.
@@ -71,6 +73,7 @@ impl Columns {
             weights: args.weights.clone(),
             positive: args.positive.clone(),
             drop_missing: args.drop_missing,
+            classifies: args.learner.classifies(),
         })
     }
 
@@ -127,15 +130,18 @@ impl Columns {
         })
     }
 
-    /// The target as numbers, and whether the value that counts as 1 is among them.
+    /// The target as numbers or classes, and whether the value that counts as 1 is among them.
     fn target(&self, column: &Column) -> Result<(Column, bool)> {
         let Some(positive) = &self.positive else {
+            if self.classifies {
+                return Ok((column.clone(), true));
+            }
             if let (Values::Categories { levels, .. }, Err(_)) =
                 (&column.values, column.to_numbers())
             {
                 let example = levels.first().map_or("yes", String::as_str);
                 bail!(
-                    "the target `{}` is text; ridge regression needs numbers: name the value that counts as 1, as in --positive '{example}'",
+                    "the target `{}` is text; ridge regression needs numbers: name the value that counts as 1, as in --positive '{example}', or learn classes with --learner svm or logistic",
                     column.name
                 );
             }
@@ -150,7 +156,18 @@ impl Columns {
         };
         let numbers: Vec<f64> = codes.iter().map(number).collect();
         let found = numbers.contains(&1.0);
+        if self.classifies {
+            return Ok((column.clone(), found));
+        }
         Ok((Column::numbers(&column.name, numbers), found))
+    }
+
+    /// The classes in order: a named one is the positive, against all others.
+    pub(super) fn labels(&self, seen: Labels) -> Labels {
+        match &self.positive {
+            None => seen,
+            Some(positive) => seen.against_rest(positive),
+        }
     }
 
     /// Refuses a value that should count as 1 and never occurs.
@@ -194,11 +211,12 @@ impl Rows {
     }
 
     /// For a fit; there is a target.
-    pub(super) fn roles<'a>(&'a self, target: &'a Column) -> Roles<'a> {
+    pub(super) fn roles<'a>(&'a self, target: &'a Column, labels: Option<&'a Labels>) -> Roles<'a> {
         Roles {
             features: &self.features,
             sensitive: &self.sensitive,
             target,
+            labels,
             weights: self.weights.as_deref(),
         }
     }

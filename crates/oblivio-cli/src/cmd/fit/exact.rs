@@ -1,7 +1,7 @@
 //! The exact path: all rows in memory, and a matrix of their pairs.
 
 use anyhow::{Result, ensure};
-use oblivio::{Model, Scaling, Settings, Summary};
+use oblivio::{Labels, Model, Scaling, Settings, Summary};
 use rayon::ThreadPool;
 
 use super::Args;
@@ -17,7 +17,7 @@ pub(super) fn fit(
     source: &Source,
     columns: &Columns,
     pool: &ThreadPool,
-) -> Result<(Model, Summary)> {
+) -> Result<(Model, Vec<Summary>)> {
     let mut rows = columns.rows(&source.table_of(&columns.names())?)?;
     columns.check_positive(rows.has_positive, source)?;
     say_dropped(rows.dropped, source.rows())?;
@@ -30,8 +30,17 @@ pub(super) fn fit(
         // Without a target the fit is of features, on landmarks.
         anyhow::bail!("there is no target to predict; give --target");
     };
+    let labels = settings
+        .learner
+        .classifies()
+        .then(|| columns.labels(Labels::of(target)));
     watched(pool, |watch| {
-        Model::fit(rows.roles(target), scaling, settings, watch)
+        Model::fit(
+            rows.roles(target, labels.as_ref()),
+            scaling,
+            settings,
+            watch,
+        )
     })
 }
 

@@ -1,6 +1,7 @@
 //! `oblivio fit`
 
 mod args;
+mod classes;
 mod columns;
 mod exact;
 mod saved;
@@ -10,7 +11,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use oblivio::{Model, Named, Scaling, Summary, Transformer, Warning};
+use oblivio::{Mode, Model, Named, Scaling, Summary, Transformer, Warning};
 use rayon::ThreadPool;
 use serde_json::json;
 
@@ -19,7 +20,7 @@ use self::columns::Columns;
 use self::saved::Saved;
 use self::stream::Pass;
 use crate::cmd::stream::opened;
-use crate::report::{self, CellLine, number};
+use crate::report::{self, CellLine};
 use crate::table;
 
 pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
@@ -49,13 +50,16 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         pool,
         saved,
     };
-    let (model, summary) = match (settings.components, &args.target) {
+    let (model, summaries) = match (settings.components, &args.target) {
         (Some(components), None) => {
             let features = Args::features(&settings, components);
             let (transformer, warnings, rows) = pass(components, saved).features(&features)?;
             table::write_bytes(&args.output, &transformer.to_bytes()?)?;
             saved::forget(args.checkpoint.as_deref());
             return say_features(args, &transformer, &warnings, rows);
+        }
+        (Some(components), Some(_)) if settings.learner.classifies() => {
+            pass(components, saved).classify(&settings)?
         }
         (Some(components), Some(_)) => pass(components, saved).fit(&settings)?,
         (None, _) => {
@@ -68,12 +72,19 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     };
     table::write_bytes(&args.output, &model.to_bytes()?)?;
     saved::forget(args.checkpoint.as_deref());
-    say_warnings(&summary.warnings);
-    for use_ in report::uses(summary.uses) {
+    // Decisions between classes share their rows, and so most of what there is to say.
+    let mut warnings: Vec<Warning> = Vec::new();
+    for warning in summaries.iter().flat_map(|summary| &summary.warnings) {
+        if !warnings.contains(warning) {
+            warnings.push(warning.clone());
+        }
+    }
+    say_warnings(&warnings);
+    for use_ in report::uses(summaries[0].uses) {
         report::remark(format_args!("note: {use_}"));
     }
-    say(args, &as_json(&model, &summary), |out| {
-        print(&model, &summary, args, out)
+    say(args, &as_json(&model, &summaries, &warnings), |out| {
+        print(&model, &summaries, args, out)
     })
 }
 
@@ -151,29 +162,49 @@ fn free_memory() -> Option<f64> {
     (free > 0.0).then_some(free)
 }
 
-fn as_json(model: &Model, summary: &Summary) -> serde_json::Value {
-    let cells: Vec<_> = lines(summary).iter().map(CellLine::json).collect();
-    json!({
+fn as_json(model: &Model, summaries: &[Summary], warnings: &[Warning]) -> serde_json::Value {
+    let summary = &summaries[0];
+    let decision = |summary: &Summary| {
+        json!({
+            "training-error": summary.error,
+            "target-spread": summary.spread,
+            "solver": summary.effort.solver,
+            "iterations": summary.effort.iterations,
+            "gap": summary.effort.gap,
+            "converged": summary.effort.converged,
+            "cells": lines(summary).iter().map(CellLine::json).collect::<Vec<_>>(),
+        })
+    };
+    let mut json = json!({
         "target": model.card.target,
         "features": model.encoder.columns().collect::<Vec<_>>(),
         "sensitive": model.sensitive_columns(),
+        "learner": model.card.learner,
         "mode": model.card.mode,
-        "kernel": model.predictor.kernel().to_string(),
+        "kernel": model.predictor().kernel().to_string(),
         "penalty": model.card.penalty,
-        "strength": model.predictor.strength(),
+        "strength": model.predictor().strength(),
         "reference": model.card.reference,
         "seed": model.card.seed,
         "training-rows": summary.training_rows,
         "reference-rows": summary.reference_rows,
-        "training-error": summary.error,
-        "target-spread": summary.spread,
-        "solver": summary.convergence.solver.name(),
-        "iterations": summary.convergence.iterations,
-        "points": model.predictor.basis().len(),
-        "cells": cells,
+        "points": model.predictor().basis().len(),
         "policies-used": summary.uses,
-        "warnings": summary.warnings.iter().map(Warning::to_string).collect::<Vec<_>>(),
-    })
+        "warnings": warnings.iter().map(Warning::to_string).collect::<Vec<_>>(),
+    });
+    if let (Some(json), serde_json::Value::Object(first)) =
+        (json.as_object_mut(), decision(summary))
+    {
+        json.extend(first);
+        if let Some(classes) = &model.classes {
+            json.insert("classes".into(), json!(classes));
+        }
+        if summaries.len() > 1 {
+            let all: Vec<_> = summaries.iter().map(decision).collect();
+            json.insert("decisions".into(), json!(all));
+        }
+    }
+    json
 }
 
 fn lines(summary: &Summary) -> Vec<CellLine> {
@@ -188,52 +219,80 @@ fn lines(summary: &Summary) -> Vec<CellLine> {
 
 fn print(
     model: &Model,
-    summary: &Summary,
+    summaries: &[Summary],
     args: &Args,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
+    let summary = &summaries[0];
     writeln!(
         out,
-        "{} ridge regression of `{}` on {} features, written to {}",
-        model.card.mode,
+        "{} of `{}` on {} features, written to {}",
+        report::what(model),
         model.card.target,
         model.encoder.width(),
         args.output.display()
     )?;
-    let mut solver = summary.convergence.solver.name().to_owned();
-    if summary.convergence.iterations > 0 {
-        solver = format!("{solver}, {} steps", summary.convergence.iterations);
+    let predictor = model.predictor();
+    let mut pairs = vec![
+        (
+            "rows",
+            format!(
+                "{} training, {} reference",
+                summary.training_rows, summary.reference_rows
+            ),
+        ),
+        ("kernel", predictor.kernel().to_string()),
+        (
+            "expansion",
+            report::expansion(predictor, model.card.components),
+        ),
+        report::penalty(model),
+        ("strength", strength(model, args).to_string()),
+    ];
+    let of = |k: usize| report::decision(model, k);
+    if summaries.len() == 1 {
+        pairs.push(("training error", errors(model, summary)));
+        pairs.push(("solver", effort(summary)));
     }
-    report::pairs(
-        out,
-        &[
-            (
-                "rows",
-                format!(
-                    "{} training, {} reference",
-                    summary.training_rows, summary.reference_rows
-                ),
-            ),
-            ("kernel", model.predictor.kernel().to_string()),
-            (
-                "expansion",
-                report::expansion(&model.predictor, model.card.components),
-            ),
-            ("penalty", model.card.penalty.to_string()),
-            ("strength", model.predictor.strength().to_string()),
-            (
-                "training error",
-                format!(
-                    "{} root mean squared ({} for a constant)",
-                    number(summary.error),
-                    number(summary.spread)
-                ),
-            ),
-            ("solver", solver),
-        ],
-    )?;
-    if !summary.cells.is_empty() {
-        report::cells(out, "mean score on the reference rows", &lines(summary))?;
+    report::pairs(out, &pairs)?;
+    for (k, summary) in summaries.iter().enumerate() {
+        if summaries.len() > 1 {
+            writeln!(out, "\n{}", of(k))?;
+            let pairs = [
+                ("training error", errors(model, summary)),
+                ("solver", effort(summary)),
+            ];
+            report::pairs(out, &pairs)?;
+        }
+        if !summary.cells.is_empty() {
+            report::cells(out, "mean score on the reference rows", &lines(summary))?;
+        }
     }
     Ok(())
+}
+
+/// What was asked for, where nothing is taken off the score to show it by.
+fn strength(model: &Model, args: &Args) -> f64 {
+    if model.card.mode == Mode::SensitiveFree.name() {
+        args.strength
+    } else {
+        model.predictor().strength()
+    }
+}
+
+fn errors(model: &Model, summary: &Summary) -> String {
+    report::error(model, summary.error, summary.spread)
+}
+
+fn effort(summary: &Summary) -> String {
+    let effort = &summary.effort;
+    let steps = match effort.iterations {
+        0 => String::new(),
+        steps => format!(", {steps} steps"),
+    };
+    let gap = match (effort.gap, effort.converged) {
+        (Some(gap), false) => format!(", stopped early at a relative gap of {gap:.1e}"),
+        _ => String::new(),
+    };
+    format!("{}{steps}{gap}", effort.solver)
 }

@@ -46,7 +46,7 @@ impl Sums {
 
 impl Pass<'_> {
     /// Ridge regression of the target.
-    pub(super) fn fit(mut self, settings: &Settings) -> Result<(Model, Summary)> {
+    pub(super) fn fit(mut self, settings: &Settings) -> Result<(Model, Vec<Summary>)> {
         check_memory(self.components)?;
         let found = self.find(&format!("{settings:?}"))?;
         let (encoder, fit) = if let Some(checkpoint) = found {
@@ -72,7 +72,7 @@ impl Pass<'_> {
         }
         let target = self.args.target.as_deref().unwrap_or("");
         let (model, summary) = Model::new(encoder, solved.finish()?, target, settings);
-        Ok((model, summary))
+        Ok((model, vec![summary]))
     }
 
     /// Features of the rows, for a learner to come.
@@ -112,7 +112,7 @@ impl Pass<'_> {
     }
 
     /// The first look at all rows.
-    fn survey(&self, seed: u64) -> Result<Survey> {
+    pub(super) fn survey(&self, seed: u64) -> Result<Survey> {
         let mut survey = Survey::new(seed);
         let (mut dropped, mut has_positive) = (0, false);
         let bar = RowBar::new("looking", self.source.rows());
@@ -128,7 +128,7 @@ impl Pass<'_> {
     }
 
     /// The second: every row is summed. Goes on where a saved state left off.
-    fn gather(&mut self, encoder: &Encoder, mut sums: Sums) -> Result<Sums> {
+    pub(super) fn gather(&mut self, encoder: &Encoder, mut sums: Sums) -> Result<Sums> {
         let mut saved = std::mem::take(&mut self.saved);
         let bar = RowBar::new("summing", self.source.rows());
         bar.advance(saved.rows());
@@ -147,7 +147,7 @@ impl Pass<'_> {
     }
 
     /// Does `work` on every batch of rows from `start` on; it hears how many rows of the table are done then.
-    fn each(
+    pub(super) fn each(
         &self,
         start: usize,
         bar: &RowBar,
@@ -195,7 +195,7 @@ fn with_batch(
 }
 
 /// Compares what the sums need with what is free.
-fn check_memory(components: Components) -> Result<()> {
+pub(super) fn check_memory(components: Components) -> Result<()> {
     // The second moments, their copies while they are solved, and a block of rows.
     let needed = 8.0 * (6.0 * (components.count as f64).powi(2) + f64::from(1u32 << 24));
     let Some(free) = super::free_memory() else {

@@ -1,0 +1,304 @@
+//! A fitted regression or classifier.
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use oblivio::{Drift, Encoder, Labels, Model, Predictor, Summary, Training, Uses};
+
+use super::{Reduced, rows_of, sensitive_columns, texts, uses_dict};
+use crate::errors::raise;
+use crate::input::{NamedColumn, Table, sensitive};
+use crate::{run, settings};
+
+/// A vector for Python.
+type Numbers<'py> = Bound<'py, PyArray1<f64>>;
+
+/// How a score was found: the solver, its steps, how far it may be from the best, and whether that is near enough.
+type EffortRow = (&'static str, usize, Option<f64>, bool);
+
+/// One score or several on plain or oblivious features, fitted.
+#[pyclass(frozen, module = "oblivio._oblivio")]
+pub(crate) struct ScoreModel(pub(super) Model);
+
+/// Cell, rows, means before and after, z, offsets before and after, and whether the cell was kept as it was.
+type DriftRow = (String, usize, f64, f64, Option<f64>, f64, f64, bool);
+
+fn drift_row(drift: Drift) -> DriftRow {
+    let (offset_before, offset_after) = drift.offsets;
+    (
+        drift.label,
+        drift.rows,
+        drift.before,
+        drift.after,
+        drift.z,
+        offset_before,
+        offset_after,
+        drift.kept,
+    )
+}
+
+#[pymethods]
+impl ScoreModel {
+    /// Fits; returns the model, remarks, how often policies were used, and how each score was found. The targets of a
+    /// classifier are the numbers of its `classes`, which are names and whether these are numbers.
+    #[staticmethod]
+    #[pyo3(signature = (table, sensitive_columns, target, weights, settings, classes=None, progress=None))]
+    fn fit<'py>(
+        py: Python<'py>,
+        table: Table<'py>,
+        sensitive_columns: Vec<NamedColumn<'py>>,
+        target: (String, PyReadonlyArray1<'py, f64>),
+        weights: Option<PyReadonlyArray1<'py, f64>>,
+        settings: &Bound<'py, PyDict>,
+        classes: Option<(Vec<String>, bool)>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Self, Vec<String>, Bound<'py, PyDict>, Vec<EffortRow>)> {
+        let (common, settings) = settings::scores(settings)?;
+        let (name, target) = target;
+        let target = target.as_array().to_vec();
+        let weights = weights.map(|w| w.as_array().to_vec());
+        let weights = weights.as_deref();
+        let unseen = settings.partition.policies.category;
+        let encoder = table.encoder(&common, weights, unseen).map_err(raise)?;
+        let (points, _) = table.points(&encoder).map_err(raise)?;
+        let sensitive = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
+        let training = Training {
+            points: &points,
+            sensitive: &sensitive,
+            targets: &target,
+            weights,
+        };
+        let (model, summaries) = if let Some((names, numeric)) = classes {
+            let labels = Labels::new(names, numeric);
+            let problem = py.detach(|| settings.prepare_classes(training, labels.len()));
+            let problem = problem.map_err(|error| raise(labels.named(error)))?;
+            drop((points, sensitive));
+            let fits = run::owned(py, progress, move |watch| problem.fit(watch))?;
+            Model::classifier(encoder, fits, &name, &labels, &settings)
+        } else {
+            let problem = py.detach(|| settings.prepare(training)).map_err(raise)?;
+            drop((points, sensitive));
+            let fit = run::owned(py, progress, move |watch| problem.fit(watch))?;
+            let (model, summary) = Model::new(encoder, fit, &name, &settings);
+            (model, vec![summary])
+        };
+        let uses = uses_dict(py, summaries[0].uses)?;
+        let mut remarks = Vec::new();
+        for remark in summaries
+            .iter()
+            .flat_map(|summary| texts(&summary.warnings))
+        {
+            if !remarks.contains(&remark) {
+                remarks.push(remark);
+            }
+        }
+        let efforts = summaries.iter().map(effort_row).collect();
+        Ok((Self(model), remarks, uses, efforts))
+    }
+
+    /// For each score its values and those before the offset; and how often policies were used.
+    #[pyo3(signature = (table, sensitive_columns=None, progress=None))]
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        table: Table<'py>,
+        sensitive_columns: Option<Vec<NamedColumn<'py>>>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Vec<Numbers<'py>>, Vec<Numbers<'py>>, Bound<'py, PyDict>)> {
+        let (points, unseen_level) = table.points(&self.0.encoder).map_err(raise)?;
+        let given = sensitive_columns
+            .map(|columns| sensitive(&columns, points.len()))
+            .transpose()
+            .map_err(raise)?;
+        let predictions = run::borrowed(py, progress, |watch| {
+            let score = |scorer: &Predictor| scorer.predict(&points, given.as_ref(), watch);
+            let scorers = self.0.scorers.iter();
+            scorers.map(score).collect::<oblivio::Result<Vec<_>>>()
+        })?;
+        let uses = Uses {
+            unseen_level,
+            ..predictions[0].uses
+        };
+        let (mut scores, mut before) = (Vec::new(), Vec::new());
+        for prediction in predictions {
+            scores.push(prediction.scores.into_pyarray(py));
+            before.push(prediction.before.into_pyarray(py));
+        }
+        Ok((scores, before, uses_dict(py, uses)?))
+    }
+
+    /// The model with offsets from new rows, for each score how far every cell has drifted, and how often policies were used.
+    #[pyo3(signature = (table, sensitive_columns, weights, least, progress=None))]
+    fn refresh<'py>(
+        &self,
+        py: Python<'py>,
+        table: Table<'py>,
+        sensitive_columns: Vec<NamedColumn<'py>>,
+        weights: Option<PyReadonlyArray1<'py, f64>>,
+        least: usize,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Self, Vec<Vec<DriftRow>>, Bound<'py, PyDict>)> {
+        let (points, unseen_level) = table.points(&self.0.encoder).map_err(raise)?;
+        let given = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
+        let weights = weights.map(|w| w.as_array().to_vec());
+        let renewed = run::borrowed(py, progress, |watch| {
+            let renew = |scorer: &Predictor| {
+                let mut refresh = scorer.refresh()?;
+                refresh.update(&points, &given, weights.as_deref(), watch)?;
+                refresh.finish(least)
+            };
+            let scorers = self.0.scorers.iter();
+            scorers.map(renew).collect::<oblivio::Result<Vec<_>>>()
+        })?;
+        let mut model = self.0.clone();
+        model.scorers.clear();
+        let (mut drifts, mut uses) = (Vec::new(), Uses::default());
+        for (predictor, drift, used) in renewed {
+            model.scorers.push(predictor);
+            drifts.push(drift.into_iter().map(drift_row).collect());
+            uses = Uses {
+                unseen_level,
+                ..used
+            };
+        }
+        Ok((Self(model), drifts, uses_dict(py, uses)?))
+    }
+
+    /// The bytes of the model file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.0.to_bytes().map_err(raise)?))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let read = py.get_type::<Self>().getattr("from_bytes")?;
+        Ok((read, (self.to_bytes(py)?,)))
+    }
+
+    /// Reads a model file's bytes.
+    #[staticmethod]
+    fn from_bytes(data: &[u8]) -> PyResult<Self> {
+        Ok(Self(Model::from_bytes(data).map_err(raise)?))
+    }
+
+    /// The card as JSON.
+    fn card(&self) -> PyResult<String> {
+        serde_json::to_string(&self.0.card)
+            .map_err(|error| crate::errors::InvalidInputError::new_err(error.to_string()))
+    }
+
+    /// The kernel, its numbers resolved.
+    #[getter]
+    fn kernel(&self) -> String {
+        self.0.predictor().kernel().to_string()
+    }
+
+    /// How much is taken out.
+    #[getter]
+    fn strength(&self) -> f64 {
+        self.0.predictor().strength()
+    }
+
+    /// The constant beside the expansion of each score, thresholds taken off.
+    #[getter]
+    fn intercepts<'py>(&self, py: Python<'py>) -> Numbers<'py> {
+        let scorers = self.0.scorers.iter();
+        PyArray1::from_vec(py, scorers.map(Predictor::intercept).collect())
+    }
+
+    /// The classes: their names, whether these are numbers, whether scores are logits, and the threshold of each decision.
+    #[getter]
+    fn classes(&self) -> Option<(Vec<String>, bool, bool, Vec<f64>)> {
+        let classes = self.0.classes.as_ref()?;
+        Some((
+            classes.labels.clone(),
+            classes.numeric,
+            classes.probabilities,
+            classes.thresholds.clone(),
+        ))
+    }
+
+    /// Whether prediction needs the sensitive columns.
+    #[getter]
+    fn needs_sensitive(&self) -> bool {
+        self.0.needs_sensitive()
+    }
+
+    /// The coefficients of the expansion of each score.
+    #[getter]
+    fn coefficients<'py>(&self, py: Python<'py>) -> Vec<Numbers<'py>> {
+        let scorers = self.0.scorers.iter();
+        scorers
+            .map(|scorer| PyArray1::from_slice(py, scorer.coefficients()))
+            .collect()
+    }
+
+    /// The points of the expansion, one in each row.
+    #[getter]
+    fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        rows_of(py, self.0.predictor().points())
+    }
+
+    /// The number of landmarks; `None` on the exact path.
+    #[getter]
+    fn components(&self) -> Option<usize> {
+        self.0.card.components
+    }
+
+    /// The offset of each cell, for each score.
+    #[getter]
+    fn offsets<'py>(&self, py: Python<'py>) -> Vec<Numbers<'py>> {
+        let of = |scorer: &Predictor| {
+            let offsets = scorer.offsets();
+            PyArray1::from_slice(py, offsets.map_or(&[][..], |offsets| &offsets.by_cell))
+        };
+        self.0.scorers.iter().map(of).collect()
+    }
+
+    /// The cells in words, each with its number of reference rows.
+    #[getter]
+    fn cells(&self) -> Vec<(String, usize)> {
+        self.0.predictor().offsets().map_or(Vec::new(), |offsets| {
+            let partition = &offsets.partition;
+            let cells = 0..partition.len();
+            cells
+                .map(|c| (partition.label(c), partition.counts()[c]))
+                .collect()
+        })
+    }
+
+    /// The sensitive columns and how each is read.
+    #[getter]
+    fn sensitive_columns(&self) -> Vec<(String, &'static str)> {
+        sensitive_columns(
+            self.0
+                .predictor()
+                .offsets()
+                .map(|offsets| &offsets.partition),
+        )
+    }
+
+    /// The feature columns: name, and the levels of a categorical one.
+    #[getter]
+    fn feature_columns(&self) -> Vec<(String, Option<Vec<String>>)> {
+        feature_columns(&self.0.encoder)
+    }
+}
+
+fn effort_row(summary: &Summary) -> EffortRow {
+    let effort = &summary.effort;
+    (
+        effort.solver,
+        effort.iterations,
+        effort.gap,
+        effort.converged,
+    )
+}
+
+pub(super) fn feature_columns(encoder: &Encoder) -> Vec<(String, Option<Vec<String>>)> {
+    let levels = |name: &str| encoder.levels(name).map(<[String]>::to_vec);
+    let columns = encoder.columns();
+    columns
+        .map(|name| (name.to_owned(), levels(name)))
+        .collect()
+}

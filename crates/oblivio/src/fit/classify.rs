@@ -1,0 +1,117 @@
+//! Several classes: one decision for two, else each class against the rest.
+
+use super::{Fit, Problem, Settings, Training};
+use crate::classes::decisions;
+use crate::error::{Error, Result};
+use crate::gather::Rows;
+use crate::named::Named;
+use crate::sensitive_free::Parity;
+use crate::watch::Watch;
+
+/// The data of a classification, checked and copied: what is left is the long part.
+#[derive(Debug)]
+pub struct ClassProblem {
+    settings: Settings,
+    rows: Rows,
+    decisions: Vec<Decided>,
+}
+
+/// The targets 0 and 1 of a decision, and how much the class of each row counts.
+type Decided = (Vec<f64>, Vec<f64>);
+
+impl Settings {
+    /// Fits a decision between two classes, or one for each of several against the rest. The targets are the numbers of the
+    /// classes, from 0.
+    pub fn fit_classes(&self, data: Training, classes: usize, watch: &Watch) -> Result<Vec<Fit>> {
+        self.prepare_classes(data, classes)?.fit(watch)
+    }
+
+    /// Checks the data of a classification and copies them.
+    pub fn prepare_classes(&self, data: Training, classes: usize) -> Result<ClassProblem> {
+        self.check()?;
+        data.check()?;
+        if !self.learner.classifies() {
+            return Err(Error::InvalidParameter {
+                name: "learner",
+                expected: "svm or logistic for classes",
+                value: "ridge".into(),
+            });
+        }
+        let all: Vec<usize> = (0..data.targets.len()).collect();
+        let rows = data.rows(&all);
+        Ok(ClassProblem {
+            decisions: self.decisions(data.targets, &rows.weights, classes)?,
+            settings: self.clone(),
+            rows,
+        })
+    }
+
+    /// The decisions between classes whose numbers are given: for each, the targets 0 and 1 of the rows, and how much the class
+    /// of each row counts.
+    pub fn decisions(
+        &self,
+        codes: &[f64],
+        weights: &[f64],
+        classes: usize,
+    ) -> Result<Vec<Decided>> {
+        self.class_weights.check(classes)?;
+        if self.parity == Parity::Opportunity && classes > 2 {
+            return Err(Error::InvalidParameter {
+                name: "parity",
+                expected: "demographic-parity for more than two classes, none of which is the positive one",
+                value: self.parity.name().into(),
+            });
+        }
+        let mut numbers = Vec::with_capacity(codes.len());
+        let mut mass = vec![0.0; classes];
+        for (row, (&value, weight)) in codes.iter().zip(weights).enumerate() {
+            if !(value >= 0.0 && value < classes as f64 && value.fract() == 0.0) {
+                return Err(Error::NotAClass {
+                    row,
+                    value,
+                    last: classes.saturating_sub(1),
+                });
+            }
+            numbers.push(value as usize);
+            mass[value as usize] += weight;
+        }
+        let present: Vec<usize> = (0..classes).filter(|&class| mass[class] > 0.0).collect();
+        if let [only] = present[..] {
+            return Err(Error::OneClass {
+                class: only.to_string(),
+            });
+        }
+        if let Some(absent) = (0..classes).find(|class| !present.contains(class)) {
+            return Err(Error::EmptyClass {
+                class: absent.to_string(),
+            });
+        }
+        let decision = |class: usize| {
+            let positive: Vec<bool> = numbers.iter().map(|&code| code == class).collect();
+            let targets = positive.iter().map(|p| f64::from(u8::from(*p))).collect();
+            let emphasis = self.class_weights.of_rows(&numbers, &positive, weights);
+            (targets, emphasis)
+        };
+        let first = usize::from(classes == 2);
+        Ok((first..first + decisions(classes)).map(decision).collect())
+    }
+}
+
+impl ClassProblem {
+    /// Learns every decision.
+    pub fn fit(self, watch: &Watch) -> Result<Vec<Fit>> {
+        (0..self.decisions.len())
+            .map(|k| self.decision(k)?.fit(watch))
+            .collect()
+    }
+
+    /// The decision with this number.
+    pub(super) fn decision(&self, k: usize) -> Result<Problem> {
+        let (targets, emphasis) = &self.decisions[k];
+        let training = Training {
+            targets,
+            ..self.rows.training()
+        };
+        self.settings.prepare_rows(training, emphasis)
+    }
+}

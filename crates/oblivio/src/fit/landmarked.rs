@@ -1,0 +1,470 @@
+//! Classes on landmarks: the features of the rows are gone through again and again, and only numbers per row stay.
+
+use faer::{Mat, MatRef};
+
+use super::decision::Decision;
+use super::folds::{FOLDS, folds};
+use super::{CellSummary, Fit, Mode, Settings, Summary};
+use crate::error::{Error, Result, Warning};
+use crate::features::{FeatureSettings, ObliviousFeatures};
+use crate::gather::Rows;
+use crate::gram::{FeatureRows, ROWS};
+use crate::learn::{LinearAnswer, Outcomes, Task, dot};
+use crate::partition::{Assignment, Uses};
+use crate::points::Points;
+use crate::predictor::{Offsets, Predictor};
+use crate::reference::Reference;
+use crate::sensitive::Sensitive;
+use crate::sensitive_free::{Parity, Restraint};
+use crate::watch::Watch;
+
+/// A fit of classes on landmarks whose rows are in memory.
+#[derive(Debug)]
+pub(super) struct Landmarked {
+    settings: Settings,
+    rows: Rows,
+    emphasis: Vec<f64>,
+}
+
+/// Features as a learner of classes is to see them, from the means over the cells: for rows that need not be in memory.
+#[derive(Clone, Debug)]
+pub struct Turned {
+    task: Task,
+    decision: Decision,
+    seed: u64,
+    mode: Mode,
+    strength: f64,
+    features: ObliviousFeatures,
+    /// What is done to the features before they are learned on; nothing if absent.
+    turn: Option<Mat<f64>>,
+    /// Directions that h must keep away from, and how far it may be from that.
+    bounded: Option<(Mat<f64>, f64)>,
+    warnings: Vec<Warning>,
+}
+
+/// The rows that train: one entry for each.
+#[derive(Clone, Copy, Debug)]
+pub struct Labelled<'a> {
+    /// 0 or 1
+    pub targets: &'a [f64],
+    /// How often each row counts.
+    pub weights: &'a [f64],
+    /// How much its class counts.
+    pub emphasis: &'a [f64],
+    /// The cell of each row, and the mixtures that cells beyond the partition stand for.
+    pub assignment: &'a Assignment,
+    /// Whether these rows are also those that estimated the means.
+    pub estimated: bool,
+}
+
+/// Features kept in memory rather than computed anew in each pass: up to a gigabyte.
+const KEPT: usize = 1 << 27;
+
+impl Settings {
+    /// The settings of the features that a classifier on landmarks needs: the means over the cells are gathered in any mode.
+    /// `positive` are the numbers of the rows of the positive class.
+    pub fn classifier_features(
+        &self,
+        positive: &dyn Fn() -> Vec<usize>,
+    ) -> Result<FeatureSettings> {
+        let components = self.components.ok_or(Error::InvalidParameter {
+            name: "the number of components",
+            expected: "given, for these are features on landmarks",
+            value: "none".into(),
+        })?;
+        let mut partition = self.partition.clone();
+        if !self.mode.takes_off() || self.strength == 0.0 {
+            partition.policies = partition.policies.for_report();
+        }
+        let positives = self.mode == Mode::SensitiveFree && self.parity == Parity::Opportunity;
+        Ok(FeatureSettings {
+            kernel: self.kernel.clone(),
+            components,
+            strength: 1.0,
+            partition,
+            reference: if positives {
+                Reference::Rows(positive())
+            } else {
+                self.reference.clone()
+            },
+            seed: self.seed,
+        })
+    }
+}
+
+impl Landmarked {
+    pub(super) fn new(settings: Settings, rows: Rows, emphasis: Vec<f64>) -> Self {
+        Self {
+            settings,
+            rows,
+            emphasis,
+        }
+    }
+
+    pub(super) fn fit(self, watch: &Watch) -> Result<Fit> {
+        let Self {
+            settings,
+            rows,
+            emphasis,
+        } = self;
+        let targets = rows.targets.as_deref().unwrap_or(&[]);
+        let split = settings.reference.split(targets.len(), settings.seed)?;
+        let positive = || -> Vec<usize> {
+            let reference = split.reference.iter().copied();
+            reference.filter(|&row| targets[row] > 0.0).collect()
+        };
+        let (features, mut warnings) = settings
+            .classifier_features(&positive)?
+            .fit(rows.training(), watch)?;
+        warnings.extend(super::constant_features(&rows.points));
+        let turned = Turned::new(&settings, features, warnings)?;
+        let pick = |values: &[f64]| super::part::pick(values, &split.training);
+        let seen = InMemory::new(
+            &turned,
+            rows.points.select(&split.training),
+            rows.sensitive.select(&split.training),
+            watch,
+        )?;
+        let labelled = Labelled {
+            targets: &pick(targets),
+            weights: &pick(&rows.weights),
+            emphasis: &pick(&emphasis),
+            assignment: &turned.assign(&seen.sensitive)?,
+            estimated: split.training == split.reference,
+        };
+        turned.fit(&seen, labelled, watch)
+    }
+}
+
+impl Turned {
+    /// Settles what is done to these features.
+    pub fn new(
+        settings: &Settings,
+        mut features: ObliviousFeatures,
+        warnings: Vec<Warning>,
+    ) -> Result<Self> {
+        settings.check()?;
+        let mode = settings.effective_mode(features.cells.is_some());
+        let width = features.map.len();
+        let (mut turn, mut bounded) = (None, None);
+        if let (Mode::SensitiveFree, Some(cells)) = (mode, &features.cells) {
+            let knobs = (settings.strength, settings.penalty);
+            let (matrix, shifts) = cells.turn(width, settings.restraint, knobs)?;
+            match settings.restraint {
+                Restraint::Slack(epsilon) => bounded = Some((shifts, epsilon)),
+                Restraint::Hard | Restraint::Soft(_) => turn = Some(matrix),
+            }
+        }
+        if let Some(cells) = &mut features.cells {
+            cells.strength = if mode == Mode::Oblivious {
+                settings.strength
+            } else {
+                0.0
+            };
+        }
+        Ok(Self {
+            task: settings.task(),
+            decision: Decision(settings.threshold),
+            seed: settings.seed,
+            mode,
+            strength: settings.strength,
+            features,
+            turn,
+            bounded,
+            warnings,
+        })
+    }
+
+    /// Whether the features of so many rows are best kept in memory.
+    pub fn fits(&self, rows: usize) -> bool {
+        rows.saturating_mul(self.width()) <= KEPT
+    }
+
+    /// The number of cells; none without sensitive columns.
+    pub fn cells(&self) -> usize {
+        let cells = self.features.cells.as_ref();
+        cells.map_or(0, |cells| cells.partition.len())
+    }
+
+    /// The number of features.
+    pub fn width(&self) -> usize {
+        self.features.map.len()
+    }
+
+    /// The cells of rows.
+    pub fn assign(&self, sensitive: &Sensitive) -> Result<Assignment> {
+        match &self.features.cells {
+            Some(cells) => cells.partition.assign(sensitive),
+            None => Ok(Assignment {
+                cells: vec![0; sensitive.len()],
+                mixtures: Vec::new(),
+                uses: Uses::default(),
+            }),
+        }
+    }
+
+    /// The features of every row, row after row.
+    pub fn rows(&self, points: &Points, sensitive: &Sensitive, watch: &Watch) -> Result<Vec<f64>> {
+        let width = self.width();
+        let mut rows = if self.mode == Mode::Oblivious {
+            self.features.transform(points, Some(sensitive), watch)?.0
+        } else {
+            self.features.map.features(points, watch)?
+        };
+        if let Some(turn) = &self.turn {
+            let columns = MatRef::from_column_major_slice(&rows, width, points.len());
+            let turned = turn * columns;
+            let each = (0..points.len()).flat_map(|i| turned.col_as_slice(i));
+            rows = each.copied().collect();
+        }
+        Ok(rows)
+    }
+
+    /// Learns from rows that come by again and again.
+    pub fn fit(&self, rows: &dyn FeatureRows, labelled: Labelled, watch: &Watch) -> Result<Fit> {
+        let outcomes = labelled.outcomes();
+        let bounded = self.bounded.as_ref();
+        let bounded = bounded.map(|(directions, epsilon)| (directions.as_ref(), *epsilon));
+        let answer = self.task.solve_features(rows, outcomes, bounded, watch)?;
+        let means = if self.mode == Mode::MOblivious && labelled.estimated {
+            self.out_of_fold(rows, labelled, answer.intercept, watch)?
+        } else {
+            self.cell_means(&answer)
+        };
+        let strength = if self.mode.takes_off() {
+            self.strength
+        } else {
+            0.0
+        };
+        let cells = self.features.cells.as_ref();
+        let offsets = cells.map(|cells| Offsets::new(cells.partition.clone(), strength, &means));
+        let mut scores = answer.fitted.clone();
+        if let (Mode::MOblivious, Some(offsets)) = (self.mode, &offsets) {
+            for (row, score) in scores.iter_mut().enumerate() {
+                *score -= strength * offsets.of(labelled.assignment, row);
+            }
+        }
+        let (threshold, (error, spread)) =
+            self.decision
+                .settle(&scores, labelled.targets, labelled.weights);
+        let reference_rows = offsets.as_ref().map_or(labelled.targets.len(), |offsets| {
+            offsets.partition.counts().iter().sum()
+        });
+        let predictor = Predictor {
+            basis: self.features.map.basis.clone(),
+            coefficients: self.coefficients(&answer.weights),
+            intercept: answer.intercept - threshold,
+            offsets,
+        };
+        let mut warnings = self.warnings.clone();
+        warnings.extend(Warning::of_effort(&answer.effort));
+        let summary = Summary {
+            training_rows: labelled.targets.len(),
+            reference_rows,
+            cells: CellSummary::of(&predictor),
+            error,
+            spread,
+            effort: answer.effort,
+            uses: labelled.assignment.uses,
+            warnings,
+        };
+        Ok(Fit {
+            predictor,
+            threshold,
+            summary,
+        })
+    }
+
+    /// w on the features as they were before they were turned.
+    fn unturned(&self, weights: &[f64]) -> Vec<f64> {
+        let Some(turn) = &self.turn else {
+            return weights.to_vec();
+        };
+        (0..weights.len())
+            .map(|k| dot(turn.col_as_slice(k), weights))
+            .collect()
+    }
+
+    /// $\langle w, Rk_L(x)\rangle$ is an expansion over the basis with coefficients $Rw$.
+    fn coefficients(&self, weights: &[f64]) -> Vec<f64> {
+        let weights = self.unturned(weights);
+        let column = faer::Col::from_fn(weights.len(), |k| weights[k]);
+        (self.features.map.root() * &column)
+            .iter()
+            .copied()
+            .collect()
+    }
+
+    /// The means of h over the cells, from those of the features.
+    fn cell_means(&self, answer: &LinearAnswer) -> Vec<f64> {
+        let weights = self.unturned(&answer.weights);
+        let cells = self.features.cells.as_ref();
+        cells.map_or(Vec::new(), |cells| {
+            let means = cells.means.chunks(weights.len());
+            means.map(|mean| dot(&weights, mean)).collect()
+        })
+    }
+
+    /// The means over the cells of scores by machines that have not seen the row's fold, less the intercept.
+    fn out_of_fold(
+        &self,
+        rows: &dyn FeatureRows,
+        labelled: Labelled,
+        intercept: f64,
+        watch: &Watch,
+    ) -> Result<Vec<f64>> {
+        let fold_of = folds(labelled.targets, self.seed)?;
+        let mut sums = vec![
+            0.0;
+            self.features
+                .cells
+                .as_ref()
+                .map_or(0, |c| c.partition.len())
+        ];
+        let mut mass = vec![0.0; sums.len()];
+        for fold in 0..FOLDS {
+            let places: Vec<usize> = (0..fold_of.len()).filter(|&i| fold_of[i] != fold).collect();
+            if places.len() == fold_of.len() {
+                continue;
+            }
+            let pick = |values: &[f64]| super::part::pick(values, &places);
+            let rest = Without {
+                rows,
+                keep: &|i| fold_of[i] != fold,
+                len: places.len(),
+            };
+            let outcomes = Outcomes {
+                targets: &pick(labelled.targets),
+                weights: &pick(labelled.weights),
+                emphasis: &pick(labelled.emphasis),
+            };
+            let answer = self.task.solve_features(&rest, outcomes, None, watch)?;
+            rows.each(
+                &mut |first, block| {
+                    for j in (0..block.ncols()).filter(|j| fold_of[first + j] == fold) {
+                        let values = block.col(j).iter().zip(&answer.weights);
+                        let score: f64 = values.map(|(z, w)| z * w).sum();
+                        let cell = labelled.assignment.cells[first + j] as usize;
+                        let weight = labelled.weights[first + j];
+                        // A row of no cell of its own is a mixture of others, and estimates none.
+                        if cell < sums.len() {
+                            sums[cell] += weight * (score + answer.intercept - intercept);
+                            mass[cell] += weight;
+                        }
+                    }
+                    Ok(())
+                },
+                watch,
+            )?;
+        }
+        let means = sums.iter().zip(&mass);
+        Ok(means.map(|(sum, mass)| sum / mass).collect())
+    }
+}
+
+impl<'a> Labelled<'a> {
+    fn outcomes(&self) -> Outcomes<'a> {
+        Outcomes {
+            targets: self.targets,
+            weights: self.weights,
+            emphasis: self.emphasis,
+        }
+    }
+}
+
+/// Rows of features without some.
+struct Without<'a> {
+    rows: &'a dyn FeatureRows,
+    keep: &'a dyn Fn(usize) -> bool,
+    len: usize,
+}
+
+impl FeatureRows for Without<'_> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn width(&self) -> usize {
+        self.rows.width()
+    }
+
+    fn each(
+        &self,
+        work: &mut dyn FnMut(usize, MatRef<'_, f64>) -> Result<()>,
+        watch: &Watch,
+    ) -> Result<()> {
+        let mut done = 0;
+        self.rows.each(
+            &mut |first, block| {
+                let kept: Vec<usize> = (0..block.ncols())
+                    .filter(|j| (self.keep)(first + j))
+                    .collect();
+                let some = Mat::from_fn(block.nrows(), kept.len(), |k, j| block[(k, kept[j])]);
+                work(done, some.as_ref())?;
+                done += kept.len();
+                Ok(())
+            },
+            watch,
+        )
+    }
+}
+
+/// Rows that are in memory, and their features too if these are not too many.
+struct InMemory<'a> {
+    turned: &'a Turned,
+    points: Points<'static>,
+    sensitive: Sensitive,
+    kept: Option<Vec<f64>>,
+}
+
+impl<'a> InMemory<'a> {
+    fn new(
+        turned: &'a Turned,
+        points: Points<'static>,
+        sensitive: Sensitive,
+        watch: &Watch,
+    ) -> Result<Self> {
+        let kept = turned
+            .fits(points.len())
+            .then(|| turned.rows(&points, &sensitive, watch));
+        Ok(Self {
+            kept: kept.transpose()?,
+            turned,
+            points,
+            sensitive,
+        })
+    }
+}
+
+impl FeatureRows for InMemory<'_> {
+    fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    fn width(&self) -> usize {
+        self.turned.width()
+    }
+
+    fn each(
+        &self,
+        work: &mut dyn FnMut(usize, MatRef<'_, f64>) -> Result<()>,
+        watch: &Watch,
+    ) -> Result<()> {
+        let width = self.width();
+        if let Some(kept) = &self.kept {
+            let all = MatRef::from_column_major_slice(kept, width, self.len());
+            return all.each(work, watch);
+        }
+        let numbers: Vec<usize> = (0..self.len()).collect();
+        for block in numbers.chunks(ROWS) {
+            let points = self.points.select(block);
+            let sensitive = self.sensitive.select(block);
+            let rows = self.turned.rows(&points, &sensitive, watch)?;
+            work(
+                block[0],
+                MatRef::from_column_major_slice(&rows, width, block.len()),
+            )?;
+        }
+        Ok(())
+    }
+}

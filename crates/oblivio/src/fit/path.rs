@@ -1,0 +1,237 @@
+//! Error and dependence for every bandwidth, strength and penalty, by leaving out each row.
+
+use faer::Mat;
+
+use super::exact::Exact;
+use super::grid::GridPoint;
+use super::part::Part;
+use super::{Mode, Settings, Training};
+use crate::error::{Error, Result};
+use crate::gram::{FeatureGram, Gram};
+use crate::kernel::{Gamma, Kernel};
+use crate::learn::{Learner, RidgePath};
+use crate::oblivious::check_strength;
+use crate::predictor::Offsets;
+use crate::sensitive_free::{Removal, Restraint};
+use crate::watch::Watch;
+
+/// What is tried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathGrid {
+    /// The kernel's γ; if there is none, the kernel as it is.
+    pub gammas: Vec<Gamma>,
+    /// t
+    pub strengths: Vec<f64>,
+    /// λ
+    pub penalties: Vec<f64>,
+}
+
+/// What was found, and what was chosen.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// Every γ, strength and penalty, in this order.
+    pub points: Vec<GridPoint>,
+    /// The number of the point with the least leave-one-out error among those of the largest strength.
+    ///
+    /// A strength is never chosen by error: leaking S lowers it.
+    pub best: usize,
+    /// The settings of that point.
+    pub settings: Settings,
+}
+
+impl PathGrid {
+    /// Penalties from a millionth to a thousand, at one strength and with the kernel as it is.
+    pub fn usual(strength: f64) -> Self {
+        Self {
+            gammas: Vec::new(),
+            strengths: vec![strength],
+            penalties: (-10..=5).map(|k| 4f64.powi(k)).collect(),
+        }
+    }
+}
+
+impl Settings {
+    /// Leave-one-out errors of ridge regression on the exact path, for a whole grid at the price of one eigendecomposition for
+    /// every γ.
+    ///
+    /// The leave-one-out scores are exact with the conditional means held fixed. Each point has its dependence beside its error:
+    /// that of the leave-one-out scores on the cells.
+    pub fn path(&self, data: Training, grid: &PathGrid, watch: &Watch) -> Result<Path> {
+        self.check()?;
+        self.check_path(grid)?;
+        let mut points = Vec::new();
+        let mut kernels = Vec::new();
+        let gammas = grid.gammas.iter().map(|gamma| Some(*gamma));
+        let gammas: Vec<Option<Gamma>> = if grid.gammas.is_empty() {
+            vec![None]
+        } else {
+            gammas.collect()
+        };
+        for gamma in gammas {
+            let mut settings = self.clone();
+            settings.kernel.set(gamma, None, None)?;
+            let exact = settings.exact(data)?;
+            kernels.push(exact.kernel.clone());
+            points.extend(exact.path(grid, watch)?);
+        }
+        let largest = grid.strengths.iter().copied().fold(0.0, f64::max);
+        let error = |point: &GridPoint| point.left_out.unwrap_or(f64::INFINITY);
+        let best = (0..points.len())
+            .filter(|&k| points[k].strength == largest)
+            .min_by(|&a, &b| error(&points[a]).total_cmp(&error(&points[b])))
+            .unwrap_or(0);
+        let kernel = &kernels[best / (points.len() / kernels.len())];
+        let settings = Self {
+            kernel: Kernel::from(kernel.clone()),
+            penalty: points[best].penalty,
+            strength: largest,
+            ..self.clone()
+        };
+        Ok(Path {
+            points,
+            best,
+            settings,
+        })
+    }
+
+    fn check_path(&self, grid: &PathGrid) -> Result<()> {
+        let wrong = |name, expected, value: &str| {
+            Err(Error::InvalidParameter {
+                name,
+                expected,
+                value: value.into(),
+            })
+        };
+        if self.learner != Learner::Ridge {
+            return wrong("the learner of a path", "ridge", "another");
+        }
+        if matches!(self.restraint, Restraint::Soft(_)) {
+            return wrong("eta", "left out of a path, which has strengths", "given");
+        }
+        if grid.penalties.is_empty() || grid.strengths.is_empty() {
+            return wrong("the grid of a path", "at least one strength and penalty", "empty");
+        }
+        for strength in &grid.strengths {
+            check_strength(*strength)?;
+        }
+        Ok(())
+    }
+}
+
+impl Exact {
+    fn path(&self, grid: &PathGrid, watch: &Watch) -> Result<Vec<GridPoint>> {
+        let training = &self.training;
+        let kernel = FeatureGram::plain(&self.kernel, &training.points).lower(watch)?;
+        let (basis, corrections) = self.corrections(&grid.strengths, watch)?;
+        let path = RidgePath::new(&kernel, basis.as_ref(), &training.targets, &training.weights)
+            .with_intercept(self.task.intercept);
+        let penalties = grid.penalties.len();
+        let mut points = vec![None; grid.strengths.len() * penalties];
+        path.each(
+            &corrections,
+            &grid.penalties,
+            &mut |(of, number), fit| {
+                // The plain features of an m-oblivious model are the same for every strength.
+                let strengths = if corrections.len() == grid.strengths.len() {
+                    of..of + 1
+                } else {
+                    0..grid.strengths.len()
+                };
+                for k in strengths {
+                    let strength = grid.strengths[k];
+                    let mut scores = fit.left_out.clone();
+                    if self.mode == Mode::MOblivious {
+                        self.take_off(&mut scores, strength);
+                    }
+                    points[k * penalties + number] =
+                        Some(self.point(strength, &fit, &scores));
+                }
+                Ok(())
+            },
+            watch,
+        )?;
+        Ok(points.into_iter().flatten().collect())
+    }
+
+    /// V and, for every strength, the C of $K + VCV^\top$.
+    fn corrections(
+        &self,
+        strengths: &[f64],
+        watch: &Watch,
+    ) -> Result<(Mat<f64>, Vec<Mat<f64>>)> {
+        let assignment = &self.training.assignment;
+        let rows = self.training.rows.len();
+        if matches!(self.mode, Mode::Plain | Mode::MOblivious) {
+            return Ok((Mat::zeros(rows, 0), vec![Mat::zeros(0, 0)]));
+        }
+        let mean = self.conditional_mean(watch)?;
+        let at = self.at_training(&mean, watch)?;
+        let shifts = mean.shifts(at.as_ref(), &assignment.mixtures);
+        let gram = mean.shift_gram(&assignment.mixtures, &assignment.mixtures);
+        let cells = shifts.ncols();
+        if self.mode == Mode::SensitiveFree {
+            let shifts = mean.shifts(at.as_ref(), &[]);
+            let gram = mean.shift_gram(&[], &[]);
+            let removed = |strength: &f64| {
+                let knobs = (*strength, 1.0);
+                let removal = Removal::new(gram.as_ref(), mean.shares(), Restraint::Hard, knobs)?;
+                Ok(removal.correction())
+            };
+            let corrections: Result<Vec<_>> = strengths.iter().map(removed).collect();
+            return Ok((shifts, corrections?));
+        }
+        let basis = Mat::from_fn(rows, 2 * cells, |i, j| {
+            if j < cells {
+                f64::from(u8::from(assignment.cells[i] as usize == j))
+            } else {
+                -shifts[(i, j - cells)]
+            }
+        });
+        let correction = |t: &f64| {
+            Mat::from_fn(2 * cells, 2 * cells, |i, j| match (i < cells, j < cells) {
+                (true, true) => t * t * gram[(i, j)],
+                (false, false) => 0.0,
+                _ => t * f64::from(u8::from(i % cells == j % cells)),
+            })
+        };
+        Ok((basis, strengths.iter().map(correction).collect()))
+    }
+
+    /// Takes offsets off scores that estimate them.
+    fn take_off(&self, scores: &mut [f64], strength: f64) {
+        let Part { assignment, .. } = &self.training;
+        let means = self.training.cell_means(scores, 0.0, &self.partition);
+        let offsets = Offsets::new(self.partition.clone(), strength, &means);
+        for (row, score) in scores.iter_mut().enumerate() {
+            *score -= strength * offsets.of(assignment, row);
+        }
+    }
+
+    fn point(&self, strength: f64, fit: &crate::learn::PathFit, scores: &[f64]) -> GridPoint {
+        let training = &self.training;
+        let mass: f64 = training.weights.iter().sum();
+        let mean = training.mean(|i| scores[i]);
+        let variance = training.mean(|i| (scores[i] - mean).powi(2));
+        let means = training.cell_means(scores, mean, &self.partition);
+        let shares = self.partition.mass().iter();
+        let between: f64 = means.iter().zip(shares).map(|(d, m)| m * d * d).sum();
+        let reference: f64 = self.partition.mass().iter().sum();
+        let most = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let least = means.iter().copied().fold(f64::INFINITY, f64::min);
+        GridPoint {
+            gamma: self.kernel.gamma(),
+            strength,
+            penalty: fit.penalty,
+            error: fit.error,
+            left_out: Some(training.root_mean_square(|i| training.targets[i] - scores[i])),
+            gcv: fit.gcv,
+            correlation_ratio: if variance > 0.0 {
+                between / reference / variance
+            } else {
+                0.0
+            },
+            expected: (means.len() as f64 - 1.0) / (mass - 1.0).max(1.0),
+            gap: most - least,
+        }
+    }
+}

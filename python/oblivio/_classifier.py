@@ -1,0 +1,624 @@
+"""Classifiers on oblivious features."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
+
+from oblivio import _oblivio
+from oblivio._base import count, number
+from oblivio._files import Saved
+from oblivio._input import Features, NamedColumn, warn
+from oblivio._scores import Drift, Scored
+
+__all__ = ["ObliviousLogistic", "ObliviousSVC"]
+
+
+class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc]
+    """One decision between two classes, or one for each of several against the rest."""
+
+    __metadata_request__fit: ClassVar = {"reference_rows": True}
+
+    _learner: ClassVar[str]
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        reference_rows: Any = None,
+    ) -> Any:
+        """Fit.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            The features, and the sensitive ones among them if ``sensitive_feature_ids`` says so.
+        y : array of shape (n_samples,)
+            The class of each row.
+        sensitive_features : array, Series, frame or list, default=None
+            The sensitive features, if they are not columns of X.
+        sample_weight : array of shape (n_samples,), default=None
+            How often each row counts.
+        reference_rows : mask or row numbers, default=None
+            Rows that estimate the conditional means; the others then train. Overrules ``reference``.
+        """
+        for fitted in ("model_", "classes_", "_file_columns"):
+            self.__dict__.pop(fitted, None)
+        features, sensitive = self._read_fit(X, sensitive_features)
+        name, self.classes_, codes = _read_classes(y, features.rows, type(self).__name__)
+        model, remarks, uses, efforts = _oblivio.ScoreModel.fit(
+            features.table(),
+            sensitive,
+            (name, codes),
+            self._weights(sample_weight, features.rows),
+            self._classifier_settings(features, sensitive, reference_rows),
+            (_names(self.classes_), self.classes_.dtype.kind in "iuf"),
+            self._progress(),
+        )
+        self.model_ = model
+        self.solver_ = efforts[0][0]
+        self.n_iter_ = np.array([effort[1] for effort in efforts])
+        self.gap_ = np.array([effort[2] for effort in efforts])
+        self.converged_ = all(effort[3] for effort in efforts)
+        late = [remark for remark in remarks if remark.startswith("the solver (")]
+        warn([remark for remark in remarks if remark not in late], uses)
+        for remark in late:
+            warnings.warn(remark, ConvergenceWarning, stacklevel=2)
+        return self
+
+    def decision_function(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
+        """The score of every row, the threshold taken off: h(x) − t·b(s), positive for the second of two classes.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            As in the fit.
+        sensitive_features : array, Series, frame or list, default=None
+            As in the fit.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            One score for two classes, else one for each class against the rest.
+        """
+        scores = self._scores(X, sensitive_features, "decision_function")
+        return scores[0] if len(scores) == 1 else np.column_stack(scores)
+
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
+        """The class of every row: the one whose score is the largest.
+
+        Parameters
+        ----------
+        X, sensitive_features
+            As in :meth:`decision_function`.
+        """
+        scores = self._scores(X, sensitive_features, "predict")
+        chosen = (scores[0] > 0.0).astype(int) if len(scores) == 1 else np.column_stack(scores).argmax(axis=1)
+        return self.classes_[chosen]
+
+    def score(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted.
+
+        Removing the influence of a feature that the classes depend on lowers it. A model that leaks the sensitive
+        features scores better: do not choose ``strength`` or ``cells`` by this number.
+        """
+        predictions = self.predict(X, sensitive_features=sensitive_features)
+        return float(accuracy_score(y, predictions, sample_weight=sample_weight))
+
+    def refresh(
+        self, X: Any, *, sensitive_features: Any = None, sample_weight: Any = None, min_rows: int = 30
+    ) -> list[Drift] | list[list[Drift]]:
+        """Take the offsets from new rows, which need no labels: for when the features have drifted since the fit.
+
+        The expansion and the threshold stay as they are.
+
+        Parameters
+        ----------
+        X, sensitive_features
+            As in :meth:`predict`. Rows without a cell of their own are left out.
+        sample_weight : array of shape (n_samples,), default=None
+            How often each row counts.
+        min_rows : int, default=30
+            A cell with fewer new rows keeps its mean.
+
+        Returns
+        -------
+        list of Drift
+            One for each cell; a list of such lists, one for each class, if there are more than two.
+        """
+        drifts = self._renew(X, sensitive_features, sample_weight, min_rows)
+        return drifts[0] if len(drifts) == 1 else drifts
+
+    def _classifier_settings(
+        self, features: Features, sensitive: list[NamedColumn], reference_rows: Any
+    ) -> dict[str, Any]:
+        cost = number("C", self.C)
+        if not (cost > 0.0 and np.isfinite(cost)):
+            raise _oblivio.InvalidInputError(f"C must be a positive finite number, got {self.C}")
+        return self._score_settings(features, sensitive, reference_rows) | {
+            "learner": self._learner,
+            "penalty": 1.0 / cost,
+            "gap": number("tol", self.tol),
+            "steps": None if self.max_iter is None else count("max_iter", self.max_iter),
+            "balanced": isinstance(self.class_weight, str) and self.class_weight == "balanced",
+            "class_weights": self._class_factors(),
+            "threshold": str(self.threshold),
+        }
+
+    def _class_factors(self) -> list[float] | None:
+        if self.class_weight is None or (isinstance(self.class_weight, str) and self.class_weight == "balanced"):
+            return None
+        if not isinstance(self.class_weight, dict):
+            raise _oblivio.InvalidInputError(
+                f'class_weight must be None, "balanced" or a dictionary of classes, got {self.class_weight!r}'
+            )
+        classes = self.classes_.tolist()
+        unknown = [label for label in self.class_weight if label not in classes]
+        if unknown:
+            raise _oblivio.InvalidInputError(
+                f"class_weight names {unknown[0]!r}, which is not among the classes ({', '.join(map(str, classes))})"
+            )
+        return [number("a class weight", self.class_weight.get(label, 1.0)) for label in classes]
+
+    @property
+    def threshold_(self) -> np.ndarray[Any, Any]:
+        """What was taken off each score so that the line is at zero."""
+        classes = self._fitted_model().classes
+        return np.array(classes[3] if classes else [0.0])
+
+    @property
+    def intercept_(self) -> np.ndarray[Any, Any]:
+        """The constant of each score, the threshold taken off."""
+        return self._fitted_model().intercepts
+
+    @property
+    def dual_coef_(self) -> np.ndarray[Any, Any]:
+        """The coefficients of the kernel expansion of each score."""
+        return np.vstack(self._fitted_model().coefficients)
+
+    @property
+    def offsets_(self) -> np.ndarray[Any, Any]:
+        """The offset of each cell, for each score."""
+        offsets = self._fitted_model().offsets
+        return offsets[0] if len(offsets) == 1 else np.vstack(offsets)
+
+
+class ObliviousSVC(_ObliviousClassifier):
+    """A support vector machine whose score has the influence of sensitive features taken out.
+
+    The score of the decision, not the label, is what has the same mean in every cell on the reference rows, at
+    ``strength=1``: the share of positive labels per cell can still differ, and does if the spread of the score does.
+    Several classes are learned one against the rest. With ``mode="sensitive-free"`` this is fair empirical risk
+    minimisation (Donini et al., 2018), for any kind of sensitive feature.
+
+
+    Parameters
+    ----------
+    kernel : str or Kernel, default="rbf"
+        ``"rbf"``, ``"laplacian"``, ``"poly"``, ``"linear"``, ``"matern12"``, ``"matern32"``, ``"matern52"``, an
+        expression such as ``"rbf(gamma=2) + linear"``, or a :class:`Kernel`.
+    gamma : float, "scale" or "median", default="scale"
+        As in the kernel's formula. ``"scale"`` is 1/(d·Var X), ``"median"`` one over the median (squared) distance.
+    degree, coef0 : int and float, default=3 and 1.0
+        Of the polynomial kernel.
+    n_components : int or None, default=None
+        None is the exact path, whose cost grows with the square of the rows. A number is the explicit path: the
+        regression has Nyström features of at most so many landmarks, and its cost grows with the rows.
+    landmarks : {"cholesky", "k-means++", "uniform", "fourier"}, default="cholesky"
+        How landmarks are chosen among the distinct rows of the fit: each drawn in proportion to what the ones before
+        leave of k(x, x); in proportion to the squared distance from the nearest one before; or all alike.
+        ``"fourier"`` has random waves in their place, which depend on the kernel and the seed alone; they need a
+        single rbf, laplacian or Matérn kernel and come less near to it.
+    tolerance : float, default=0.0
+        Landmarks stop being added once the share of the kernel's trace they leave out is no more than this. For
+        ``landmarks="cholesky"`` only: the others cannot tell.
+    C : float, default=1.0
+        The cost of an error, one over the penalty: larger fits the training rows more closely.
+    fit_intercept : bool, default=True
+        Learn a constant, without a penalty.
+    class_weight : None, "balanced" or dict, default=None
+        How much the rows of each class count in the loss: as they are; so that both sides of a decision count the same;
+        or a factor for each class. The conditional means do not depend on it.
+    threshold : "zero", "base-rate" or float, default="zero"
+        Where the line between two classes is: at score zero; where as many training rows are above it as are positive;
+        or where this share of them is. It is the same for all rows, whatever their sensitive features.
+    mode : {"oblivious", "m-oblivious", "plain", "sensitive-free"}, default="oblivious"
+        Learn on oblivious features; or learn on plain ones and take the offsets off (for chains S → X → Y), which come
+        from five folds if the training rows also estimate; or take nothing off; or learn a function whose mean is the
+        same in every cell, which needs no sensitive values to predict and costs more accuracy.
+    parity : {"demographic-parity", "equal-opportunity"}, default="demographic-parity"
+        Of the mode ``"sensitive-free"``: whether the cells' mean scores are equal over all rows, or over those of the
+        positive class.
+    eta : float or None, default=None
+        Of the mode ``"sensitive-free"``: a penalty on the differences of the cells' means, in place of none allowed.
+    epsilon : float, default=0.0
+        Of the mode ``"sensitive-free"``: the largest difference of a cell's mean score from that of all that is allowed.
+    strength : float, default=1.0
+        How much is taken out, from 0 to 1.
+    cells : int, "auto" or "paper", default="auto"
+        Cells of each continuous sensitive feature.
+    binning : {"quantile", "uniform", "dyadic"}, default="quantile"
+        Where those cells begin and end.
+    reference : {"all", "half"}, default="all"
+        Rows that estimate the conditional means. With ``"half"`` the other half trains, as in the paper.
+    handle_unknown : {"error", "population", "zero"}, default="error"
+        For sensitive categories that no reference row has.
+    sensitive_bounds : pair or dict, default=None
+        Bounds of continuous sensitive features, for uniform and dyadic cells.
+    sensitive_feature_ids : names or positions, default=None
+        Columns of X that are sensitive. They are not features.
+    categorical_features : "auto" or names or positions, default="auto"
+        Columns of X to read as categories. By default text, booleans and categorical dtypes.
+    categorical_sensitive : "auto" or names or positions, default="auto"
+        Sensitive features to read as categories; all others are then continuous. By default text, booleans, and whole
+        numbers with at most 20 distinct values.
+    standardize : bool, default=False
+        Scale number columns of X to mean 0 and standard deviation 1.
+    solver : {"auto", "smo", "interior"}, default="auto"
+        Two coefficients at a time, or an interior-point method; ``"auto"`` takes the second where the kernel matrix is of
+        low rank, on landmarks, and where the first takes too long.
+    tol : float, default=1e-4
+        The relative duality gap to reach: by how much the objective may miss the best.
+    max_iter : int or None, default=None
+        The most steps of the solver; None is its own limit. What has not converged by then is said in a warning.
+    random_state : int, RandomState or None, default=None
+        Seed of everything random. None is the seed 0.
+    verbose : bool, default=False
+        Show a progress bar, if tqdm is installed.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, in order; of two the second is the positive one.
+    model_ : ScoreModel
+        The engine's fitted model.
+    solver_ : str
+        What solved it in the end.
+    n_iter_ : ndarray
+        The steps of each decision.
+    gap_ : ndarray
+        The relative duality gap of each decision: a certificate of how near to the best it is.
+    converged_ : bool
+        Whether all came as near as ``tol`` asks.
+    threshold_ : ndarray
+        What was taken off each score so that the line is at zero.
+    intercept_ : ndarray
+        The constant of each score, the threshold taken off.
+    dual_coef_ : ndarray
+        The coefficients of the kernel expansion of each score.
+    offsets_ : ndarray
+        The offset of each cell, for each score.
+    cells_ : list of (str, int)
+        The cells in words, and their number of reference rows.
+    n_components_, landmarks_
+        The number of landmarks and the landmarks; None on the exact path.
+    sensitive_feature_names_, sensitive_kinds_
+        The sensitive features, and how each is read.
+
+    Examples
+    --------
+    >>> import oblivio as ob
+    >>> table = ob.datasets.admissions(400, random_state=1)
+    >>> sex = table.sensitive[["sex"]]
+    >>> model = ob.ObliviousSVC(standardize=True, class_weight="balanced")
+    >>> model = model.fit(table.features, table.targets["admitted"], sensitive_features=sex)
+    >>> model.predict(table.features, sensitive_features=sex).shape
+    (400,)
+    >>> model.converged_
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_components: int | None = None,
+        landmarks: str = "cholesky",
+        tolerance: float = 0.0,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        threshold: Any = "zero",
+        mode: str = "oblivious",
+        parity: str = "demographic-parity",
+        eta: float | None = None,
+        epsilon: float = 0.0,
+        solver: str = "auto",
+        strength: float = 1.0,
+        cells: Any = "auto",
+        binning: str = "quantile",
+        reference: str = "all",
+        handle_unknown: str = "error",
+        sensitive_bounds: Any = None,
+        sensitive_feature_ids: Any = None,
+        categorical_features: Any = "auto",
+        categorical_sensitive: Any = "auto",
+        standardize: bool = False,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.tolerance = tolerance
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.threshold = threshold
+        self.mode = mode
+        self.parity = parity
+        self.eta = eta
+        self.epsilon = epsilon
+        self.solver = solver
+        self.strength = strength
+        self.cells = cells
+        self.binning = binning
+        self.reference = reference
+        self.handle_unknown = handle_unknown
+        self.sensitive_bounds = sensitive_bounds
+        self.sensitive_feature_ids = sensitive_feature_ids
+        self.categorical_features = categorical_features
+        self.categorical_sensitive = categorical_sensitive
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    _learner = "svm"
+
+
+class ObliviousLogistic(_ObliviousClassifier):
+    """Kernel logistic regression whose score has the influence of sensitive features taken out.
+
+    The logit, not the probability, is what has the same mean in every cell on the reference rows, at ``strength=1``:
+    mean probabilities and the share of positive labels per cell can still differ. Several classes are learned one
+    against the rest, and their probabilities divided by their sum.
+
+
+    Parameters
+    ----------
+    kernel : str or Kernel, default="rbf"
+        ``"rbf"``, ``"laplacian"``, ``"poly"``, ``"linear"``, ``"matern12"``, ``"matern32"``, ``"matern52"``, an
+        expression such as ``"rbf(gamma=2) + linear"``, or a :class:`Kernel`.
+    gamma : float, "scale" or "median", default="scale"
+        As in the kernel's formula. ``"scale"`` is 1/(d·Var X), ``"median"`` one over the median (squared) distance.
+    degree, coef0 : int and float, default=3 and 1.0
+        Of the polynomial kernel.
+    n_components : int or None, default=None
+        None is the exact path, whose cost grows with the square of the rows. A number is the explicit path: the
+        regression has Nyström features of at most so many landmarks, and its cost grows with the rows.
+    landmarks : {"cholesky", "k-means++", "uniform", "fourier"}, default="cholesky"
+        How landmarks are chosen among the distinct rows of the fit: each drawn in proportion to what the ones before
+        leave of k(x, x); in proportion to the squared distance from the nearest one before; or all alike.
+        ``"fourier"`` has random waves in their place, which depend on the kernel and the seed alone; they need a
+        single rbf, laplacian or Matérn kernel and come less near to it.
+    tolerance : float, default=0.0
+        Landmarks stop being added once the share of the kernel's trace they leave out is no more than this. For
+        ``landmarks="cholesky"`` only: the others cannot tell.
+    C : float, default=1.0
+        The cost of an error, one over the penalty: larger fits the training rows more closely.
+    fit_intercept : bool, default=True
+        Learn a constant, without a penalty.
+    class_weight : None, "balanced" or dict, default=None
+        How much the rows of each class count in the loss: as they are; so that both sides of a decision count the same;
+        or a factor for each class. The conditional means do not depend on it.
+    threshold : "zero", "base-rate" or float, default="zero"
+        Where the line between two classes is: at score zero; where as many training rows are above it as are positive;
+        or where this share of them is. It is the same for all rows, whatever their sensitive features.
+    mode : {"oblivious", "m-oblivious", "plain", "sensitive-free"}, default="oblivious"
+        Learn on oblivious features; or learn on plain ones and take the offsets off (for chains S → X → Y), which come
+        from five folds if the training rows also estimate; or take nothing off; or learn a function whose mean is the
+        same in every cell, which needs no sensitive values to predict and costs more accuracy.
+    parity : {"demographic-parity", "equal-opportunity"}, default="demographic-parity"
+        Of the mode ``"sensitive-free"``: whether the cells' mean scores are equal over all rows, or over those of the
+        positive class.
+    eta : float or None, default=None
+        Of the mode ``"sensitive-free"``: a penalty on the differences of the cells' means, in place of none allowed.
+    strength : float, default=1.0
+        How much is taken out, from 0 to 1.
+    cells : int, "auto" or "paper", default="auto"
+        Cells of each continuous sensitive feature.
+    binning : {"quantile", "uniform", "dyadic"}, default="quantile"
+        Where those cells begin and end.
+    reference : {"all", "half"}, default="all"
+        Rows that estimate the conditional means. With ``"half"`` the other half trains, as in the paper.
+    handle_unknown : {"error", "population", "zero"}, default="error"
+        For sensitive categories that no reference row has.
+    sensitive_bounds : pair or dict, default=None
+        Bounds of continuous sensitive features, for uniform and dyadic cells.
+    sensitive_feature_ids : names or positions, default=None
+        Columns of X that are sensitive. They are not features.
+    categorical_features : "auto" or names or positions, default="auto"
+        Columns of X to read as categories. By default text, booleans and categorical dtypes.
+    categorical_sensitive : "auto" or names or positions, default="auto"
+        Sensitive features to read as categories; all others are then continuous. By default text, booleans, and whole
+        numbers with at most 20 distinct values.
+    standardize : bool, default=False
+        Scale number columns of X to mean 0 and standard deviation 1.
+    tol : float, default=1e-4
+        The relative duality gap to reach: by how much the objective may miss the best.
+    max_iter : int or None, default=None
+        The most steps of the solver; None is its own limit. What has not converged by then is said in a warning.
+    random_state : int, RandomState or None, default=None
+        Seed of everything random. None is the seed 0.
+    verbose : bool, default=False
+        Show a progress bar, if tqdm is installed.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, in order; of two the second is the positive one.
+    model_ : ScoreModel
+        The engine's fitted model.
+    solver_ : str
+        What solved it in the end.
+    n_iter_ : ndarray
+        The steps of each decision.
+    gap_ : ndarray
+        The relative duality gap of each decision: a certificate of how near to the best it is.
+    converged_ : bool
+        Whether all came as near as ``tol`` asks.
+    threshold_ : ndarray
+        What was taken off each score so that the line is at zero.
+    intercept_ : ndarray
+        The constant of each score, the threshold taken off.
+    dual_coef_ : ndarray
+        The coefficients of the kernel expansion of each score.
+    offsets_ : ndarray
+        The offset of each cell, for each score.
+    cells_ : list of (str, int)
+        The cells in words, and their number of reference rows.
+    n_components_, landmarks_
+        The number of landmarks and the landmarks; None on the exact path.
+    sensitive_feature_names_, sensitive_kinds_
+        The sensitive features, and how each is read.
+
+    Examples
+    --------
+    >>> import oblivio as ob
+    >>> table = ob.datasets.admissions(400, random_state=1)
+    >>> sex = table.sensitive[["sex"]]
+    >>> model = ob.ObliviousLogistic(standardize=True)
+    >>> model = model.fit(table.features, table.targets["admitted"], sensitive_features=sex)
+    >>> model.predict_proba(table.features, sensitive_features=sex).shape
+    (400, 2)
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_components: int | None = None,
+        landmarks: str = "cholesky",
+        tolerance: float = 0.0,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        threshold: Any = "zero",
+        mode: str = "oblivious",
+        parity: str = "demographic-parity",
+        eta: float | None = None,
+        strength: float = 1.0,
+        cells: Any = "auto",
+        binning: str = "quantile",
+        reference: str = "all",
+        handle_unknown: str = "error",
+        sensitive_bounds: Any = None,
+        sensitive_feature_ids: Any = None,
+        categorical_features: Any = "auto",
+        categorical_sensitive: Any = "auto",
+        standardize: bool = False,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.tolerance = tolerance
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.threshold = threshold
+        self.mode = mode
+        self.parity = parity
+        self.eta = eta
+        self.strength = strength
+        self.cells = cells
+        self.binning = binning
+        self.reference = reference
+        self.handle_unknown = handle_unknown
+        self.sensitive_bounds = sensitive_bounds
+        self.sensitive_feature_ids = sensitive_feature_ids
+        self.categorical_features = categorical_features
+        self.categorical_sensitive = categorical_sensitive
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    __metadata_request__predict_proba: ClassVar = {"sensitive_features": True}
+    __metadata_request__predict_log_proba: ClassVar = {"sensitive_features": True}
+
+    _learner = "logistic"
+
+    def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
+        """The probability of every class, from the logit with its threshold put back.
+
+        Parameters
+        ----------
+        X, sensitive_features
+            As in :meth:`predict`.
+        """
+        scores = np.column_stack(self._scores(X, sensitive_features, "predict_proba"))
+        chances = expit(scores + self.threshold_)
+        if chances.shape[1] == 1:
+            return np.column_stack([1.0 - chances[:, 0], chances[:, 0]])
+        total = chances.sum(axis=1, keepdims=True)
+        even = np.full_like(chances, 1.0 / chances.shape[1])
+        return np.divide(chances, total, out=even, where=total > 0.0)
+
+    def predict_log_proba(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
+        """The logarithm of :meth:`predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X, sensitive_features=sensitive_features))
+
+
+def _read_classes(y: Any, rows: int, who: str) -> tuple[str, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The target's name, its classes, and the number of the class of each row."""
+    if y is None:
+        raise _oblivio.InvalidInputError(f"{who} requires y to be passed, but the target y is None")
+    name = str(getattr(y, "name", None) or "y")
+    values = column_or_1d(y, warn=True)
+    if values.dtype.kind == "f":
+        assert_all_finite(values, input_name="y")
+    check_classification_targets(values)
+    check_consistent_length(np.empty((rows, 0)), values)
+    classes, codes = np.unique(values, return_inverse=True)
+    if len(classes) < 2:
+        raise _oblivio.InvalidInputError(f"{who} needs rows of at least two classes, got one class: {classes[0]!r}")
+    return name, classes, codes.astype(np.float64)
+
+
+def _names(classes: np.ndarray[Any, Any]) -> list[str]:
+    """Classes as text, whole numbers without a point."""
+    if classes.dtype.kind == "f":
+        return [str(int(label)) if float(label).is_integer() else repr(float(label)) for label in classes]
+    return [str(label) for label in classes]
+
+
+def classes_of(names: list[str], *, numeric: bool) -> np.ndarray[Any, Any]:
+    """The classes of a model file."""
+    if not numeric:
+        return np.array(names)
+    numbers = np.array([float(name) for name in names])
+    whole = numbers.astype(np.int64)
+    return whole if np.array_equal(whole, numbers) else numbers

@@ -1,0 +1,119 @@
+"""What every estimator that scores rows shares: its settings, its fitted model, and offsets that can be renewed."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from oblivio import _oblivio
+from oblivio._base import ObliviousEstimator, count, number
+from oblivio._input import Features, NamedColumn, warn
+
+
+class Drift(NamedTuple):
+    """How the score before the offset has moved in one cell since the fit.
+
+    Attributes
+    ----------
+    cell : str
+        The cell in words.
+    rows : int
+        Its new rows.
+    mean_before, mean_after : float
+        The mean score at the fit, and over the new rows (that of the fit where there are none).
+    z : float or None
+        Their difference over its standard error; None where the new rows have no spread.
+    offset_before, offset_after : float
+        The offset at the fit, and the one from now on.
+    kept : bool
+        Whether there were too few new rows, so that the cell keeps its mean and its share of the population.
+    """
+
+    cell: str
+    rows: int
+    mean_before: float
+    mean_after: float
+    z: float | None
+    offset_before: float
+    offset_after: float
+    kept: bool
+
+
+class Scored(ObliviousEstimator):
+    """Scores: h(x) − t·b(s), one or several."""
+
+    model_: _oblivio.ScoreModel
+
+    def _score_settings(
+        self, features: Features, sensitive: list[NamedColumn], reference_rows: Any = None
+    ) -> dict[str, Any]:
+        """The settings that every learner has."""
+        return (
+            self._settings(features, sensitive, reference_rows)
+            | self._landmark_settings()
+            | {
+                "kernel": self._kernel_expression(),
+                "mode": self.mode,
+                "parity": getattr(self, "parity", "demographic-parity"),
+                "eta": None if self.eta is None else number("eta", self.eta),
+                "epsilon": number("epsilon", getattr(self, "epsilon", 0.0)),
+                "fit_intercept": bool(self.fit_intercept),
+                "solver": getattr(self, "solver", "auto"),
+            }
+        )
+
+    def _scores(self, X: Any, sensitive_features: Any, verb: str) -> list[np.ndarray[Any, Any]]:
+        """The scores of new rows, one array for each."""
+        model = self._fitted_model()
+        features, sensitive = self._read_new(X, sensitive_features, verb, needed=model.needs_sensitive)
+        scores, _, uses = model.predict(features.table(), sensitive, self._progress())
+        warn([], uses)
+        return scores
+
+    def _renew(
+        self, X: Any, sensitive_features: Any, sample_weight: Any, min_rows: int
+    ) -> list[list[Drift]]:
+        """New offsets; for each score how far every cell has drifted."""
+        model = self._fitted_model()
+        if not self.sensitive_feature_names_:
+            raise _oblivio.InvalidInputError(
+                f"{type(self).__name__} was fitted without sensitive features and has no offsets to refresh; "
+                "fit it with them"
+            )
+        features, sensitive = self._read_new(X, sensitive_features, "refresh", needed=True)
+        self.model_, drifts, uses = model.refresh(
+            features.table(),
+            sensitive or [],
+            self._weights(sample_weight, features.rows),
+            count("min_rows", min_rows),
+            self._progress(),
+        )
+        warn([], uses)
+        return [[Drift(*row) for row in drift] for drift in drifts]
+
+    def _fitted_model(self) -> _oblivio.ScoreModel:
+        check_is_fitted(self, "model_")
+        return self.model_
+
+    @property
+    def n_components_(self) -> int | None:
+        """The number of landmarks; None on the exact path."""
+        return self._fitted_model().components
+
+    @property
+    def landmarks_(self) -> np.ndarray[Any, Any] | None:
+        """The landmarks, as encoded; None on the exact path."""
+        model = self._fitted_model()
+        return None if model.components is None else model.points
+
+    @property
+    def cells_(self) -> list[tuple[str, int]]:
+        """The cells in words, and their number of reference rows."""
+        return self._fitted_model().cells
+
+    @property
+    def sensitive_kinds_(self) -> dict[str, str]:
+        """How each sensitive feature is read."""
+        return dict(self._fitted_model().sensitive_columns)
