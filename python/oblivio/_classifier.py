@@ -455,7 +455,7 @@ class ObliviousLogistic(_ObliviousClassifier):
         numbers with at most 20 distinct values.
     standardize : bool, default=False
         Scale number columns of X to mean 0 and standard deviation 1.
-    tol : float, default=1e-4
+    tol : float, default=1e-12
         The relative duality gap to reach: by how much the objective may miss the best.
     max_iter : int or None, default=None
         The most steps of the solver; None is its own limit. What has not converged by then is said in a warning.
@@ -531,7 +531,7 @@ class ObliviousLogistic(_ObliviousClassifier):
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
         standardize: bool = False,
-        tol: float = 1e-4,
+        tol: float = 1e-12,
         max_iter: int | None = None,
         random_state: Any = None,
         verbose: bool = False,

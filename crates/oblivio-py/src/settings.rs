@@ -48,7 +48,7 @@ struct Learning {
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Classifying {
-    gap: f64,
+    gap: Option<f64>,
     steps: Option<usize>,
     balanced: bool,
     class_weights: Option<Vec<f64>>,

@@ -55,7 +55,7 @@ pub use encoder::{Encoder, Scaling};
 pub use error::{Error, Result, Warning};
 pub use features::{FeatureFit, FeatureSettings, ObliviousFeatures};
 pub use fit::{
-    CellSummary, ClassProblem, Fit, GAP, GridPoint, Labelled, Mode, Problem, Settings, Solved,
+    Bandwidths, CellSummary, ClassProblem, Fit, GridPoint, Labelled, Mode, Path, PathGrid, Problem, Settings, Solved,
     StreamFit, Summary, Training, Turned,
 };
 pub use gram::{FeatureGram, FeatureRows, Gram, ROWS};

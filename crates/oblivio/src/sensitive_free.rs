@@ -128,6 +128,14 @@ impl Removal {
         less
     }
 
+    /// C with $\langle R\phi_i, R\phi_j\rangle = k(x_i, x_j) + \langle\Delta_i, C\Delta_j\rangle$ for the inner products Δ of points and shifts.
+    pub(crate) fn correction(&self) -> Mat<f64> {
+        let scaled = Mat::from_fn(self.directions.nrows(), self.kept.len(), |c, k| {
+            self.directions[(c, k)] * (self.kept[k] * self.kept[k] - 1.0)
+        });
+        &scaled * self.directions.transpose()
+    }
+
     /// The q with $R^2\sum_i\alpha_i\phi_i = \sum_i\alpha_i\phi_i - \sum_c q_c\delta_c$.
     pub(crate) fn taken(&self, shifts: MatRef<'_, f64>, coefficients: &[f64]) -> Vec<f64> {
         let alpha = Col::from_fn(coefficients.len(), |i| coefficients[i]);

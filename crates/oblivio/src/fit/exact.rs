@@ -18,18 +18,18 @@ use crate::sensitive_free::{Parity, Removal, Restraint};
 use crate::watch::Watch;
 
 /// A fit on the exact path.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Exact {
-    task: Task,
+    pub(super) task: Task,
     decision: Option<Decision>,
-    mode: Mode,
+    pub(super) mode: Mode,
     strength: f64,
     restraint: Restraint,
     seed: u64,
     has_sensitive: bool,
-    kernel: Kernel,
-    partition: Partition,
-    training: Part,
+    pub(super) kernel: Kernel,
+    pub(super) partition: Partition,
+    pub(super) training: Part,
     reference: Part,
     warnings: Vec<Warning>,
 }
@@ -95,6 +95,14 @@ impl Exact {
             partition,
             warnings,
         })
+    }
+
+    /// The same rows with another kernel.
+    pub(super) fn with_kernel(&self, kernel: Kernel) -> Self {
+        Self {
+            kernel,
+            ..self.clone()
+        }
     }
 
     pub(super) fn fit(self, watch: &Watch) -> Result<Fit> {
@@ -355,7 +363,7 @@ impl Exact {
         Ok(scores)
     }
 
-    fn conditional_mean(&self, watch: &Watch) -> Result<ConditionalMean> {
+    pub(super) fn conditional_mean(&self, watch: &Watch) -> Result<ConditionalMean> {
         let reference = &self.reference;
         ConditionalMean::estimate(
             self.kernel.clone(),
@@ -368,7 +376,7 @@ impl Exact {
     }
 
     /// $\langle\phi(x_i), \mu_c\rangle$ for the training rows.
-    fn at_training(&self, mean: &ConditionalMean, watch: &Watch) -> Result<Mat<f64>> {
+    pub(super) fn at_training(&self, mean: &ConditionalMean, watch: &Watch) -> Result<Mat<f64>> {
         if self.overlap() {
             Ok(mean.at_reference().to_owned())
         } else {

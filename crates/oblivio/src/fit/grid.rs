@@ -10,15 +10,19 @@ use crate::watch::Watch;
 /// What one strength and penalty give on the rows of the moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridPoint {
+    /// The kernel's γ, if it has one and the rows were at hand.
+    pub gamma: Option<f64>,
     /// t
     pub strength: f64,
     /// λ
     pub penalty: f64,
     /// Root mean squared error.
     pub error: f64,
+    /// The same when each row is predicted without itself, where the rows were at hand.
+    pub left_out: Option<f64>,
     /// Generalised cross-validation, with the conditional means held fixed.
     pub gcv: f64,
-    /// The share of the score's variance that the cells explain.
+    /// The share of the variance of the score (of the leave-one-out score, where there is one) that the cells explain.
     pub correlation_ratio: f64,
     /// The same if the score were independent of the cells: (L − 1)/(n − 1).
     pub expected: f64,
@@ -63,6 +67,8 @@ impl Settings {
                 let most = left.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 let least = left.iter().copied().fold(f64::INFINITY, f64::min);
                 points.push(GridPoint {
+                    gamma: None,
+                    left_out: None,
                     strength,
                     penalty: point.penalty,
                     error: point.error,

@@ -8,6 +8,7 @@ mod folds;
 mod grid;
 mod landmarked;
 mod part;
+mod path;
 mod problem;
 
 pub use self::classify::ClassProblem;
@@ -15,6 +16,7 @@ use self::decision::Decision;
 pub use self::explicit::{Solved, StreamFit};
 pub use self::grid::GridPoint;
 pub use self::landmarked::{Labelled, Turned};
+pub use self::path::{Bandwidths, Path, PathGrid};
 pub use self::problem::Problem;
 use crate::classes::{ClassWeights, Threshold};
 use crate::error::{Error, Result, Warning};
@@ -31,9 +33,6 @@ use crate::reference::Reference;
 use crate::sensitive::Sensitive;
 use crate::sensitive_free::{Parity, Restraint};
 use crate::watch::Watch;
-
-/// The gap a classifier is to reach unless another is given.
-pub const GAP: f64 = 1e-4;
 
 /// Everything a fit depends on, apart from the data.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,8 +59,9 @@ pub struct Settings {
     pub intercept: Intercept,
     /// How the system is solved.
     pub solver: Solver,
-    /// The relative duality gap that a classifier is to reach.
-    pub gap: f64,
+    /// The relative duality gap that a classifier is to reach: 1e-4 for a support vector machine and 1e-12 for logistic regression
+    /// if absent.
+    pub gap: Option<f64>,
     /// The most steps its solver may take; the solver's own limit if absent.
     pub steps: Option<usize>,
     /// How much each class counts.
@@ -180,7 +180,7 @@ impl Default for Settings {
             reference: Reference::default(),
             intercept: Intercept::default(),
             solver: Solver::default(),
-            gap: GAP,
+            gap: None,
             steps: None,
             class_weights: ClassWeights::default(),
             threshold: Threshold::default(),
@@ -225,8 +225,25 @@ impl Settings {
         self.prepare_rows(data, &emphasis)
     }
 
+    /// The exact fit of the rows that count.
+    fn exact(&self, data: Training) -> Result<exact::Exact> {
+        data.check()?;
+        let emphasis = vec![1.0; data.targets.len()];
+        self.counted(data, &emphasis, &exact::Exact::new)
+    }
+
     /// The problem of the rows that count.
     fn prepare_rows(&self, data: Training, emphasis: &[f64]) -> Result<Problem> {
+        self.counted(data, emphasis, &Problem::new)
+    }
+
+    /// Does `begin` with the rows that count.
+    fn counted<T>(
+        &self,
+        data: Training,
+        emphasis: &[f64],
+        begin: &dyn Fn(&Self, &Emphasised) -> Result<T>,
+    ) -> Result<T> {
         self.reference.check(data.points.len())?;
         let ones = vec![1.0; data.targets.len()];
         let weights = data.weights.unwrap_or(&ones);
@@ -236,7 +253,7 @@ impl Settings {
                 weights: weights.to_vec(),
                 emphasis: emphasis.to_vec(),
             };
-            return Problem::new(self, &emphasised);
+            return begin(self, &emphasised);
         }
         let rows: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
         let kept = data.rows(&rows);
@@ -251,7 +268,7 @@ impl Settings {
             weights: kept.weights.clone(),
             emphasis: part::pick(emphasis, &rows),
         };
-        Problem::new(&settings, &emphasised)
+        begin(&settings, &emphasised)
     }
 
     /// Refuses settings that do not go together.

@@ -7,7 +7,7 @@ use crate::points::Points;
 
 /// Training or reference rows, those of a cell together: the correction of a column of the oblivious matrix is then the
 /// same number many times over.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Part {
     /// Their numbers in the table.
     pub(super) rows: Vec<usize>,

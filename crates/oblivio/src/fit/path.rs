@@ -8,7 +8,7 @@ use super::part::Part;
 use super::{Mode, Settings, Training};
 use crate::error::{Error, Result};
 use crate::gram::{FeatureGram, Gram};
-use crate::kernel::{Gamma, Kernel};
+use crate::kernel::Gamma;
 use crate::learn::{Learner, RidgePath};
 use crate::oblivious::check_strength;
 use crate::predictor::Offsets;
@@ -18,12 +18,23 @@ use crate::watch::Watch;
 /// What is tried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathGrid {
-    /// The kernel's γ; if there is none, the kernel as it is.
-    pub gammas: Vec<Gamma>,
+    /// The kernel's γ.
+    pub bandwidths: Bandwidths,
     /// t
     pub strengths: Vec<f64>,
     /// λ
     pub penalties: Vec<f64>,
+}
+
+/// The γ that are tried.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Bandwidths {
+    /// That of the kernel.
+    Given,
+    /// These, for a single kernel.
+    Gammas(Vec<f64>),
+    /// That of the kernel times these; of a sum or product, every one.
+    Multiples(Vec<f64>),
 }
 
 /// What was found, and what was chosen.
@@ -43,7 +54,7 @@ impl PathGrid {
     /// Penalties from a millionth to a thousand, at one strength and with the kernel as it is.
     pub fn usual(strength: f64) -> Self {
         Self {
-            gammas: Vec::new(),
+            bandwidths: Bandwidths::Given,
             strengths: vec![strength],
             penalties: (-10..=5).map(|k| 4f64.powi(k)).collect(),
         }
@@ -59,19 +70,25 @@ impl Settings {
     pub fn path(&self, data: Training, grid: &PathGrid, watch: &Watch) -> Result<Path> {
         self.check()?;
         self.check_path(grid)?;
-        let mut points = Vec::new();
-        let mut kernels = Vec::new();
-        let gammas = grid.gammas.iter().map(|gamma| Some(*gamma));
-        let gammas: Vec<Option<Gamma>> = if grid.gammas.is_empty() {
-            vec![None]
-        } else {
-            gammas.collect()
+        let exact = self.exact(data)?;
+        let kernels = match &grid.bandwidths {
+            Bandwidths::Given => vec![exact.kernel.clone()],
+            Bandwidths::Multiples(factors) => {
+                let times = |factor: &f64| exact.kernel.narrowed(*factor);
+                factors.iter().map(times).collect::<Result<_>>()?
+            }
+            Bandwidths::Gammas(gammas) => {
+                let with = |gamma: &f64| {
+                    let mut kernel = exact.kernel.to_spec();
+                    kernel.set(Some(Gamma::Value(*gamma)), None, None)?;
+                    kernel.resolve(data.points, &[], self.seed)
+                };
+                gammas.iter().map(with).collect::<Result<Vec<_>>>()?
+            }
         };
-        for gamma in gammas {
-            let mut settings = self.clone();
-            settings.kernel.set(gamma, None, None)?;
-            let exact = settings.exact(data)?;
-            kernels.push(exact.kernel.clone());
+        let mut points = Vec::new();
+        for kernel in &kernels {
+            let exact = exact.with_kernel(kernel.clone());
             points.extend(exact.path(grid, watch)?);
         }
         let largest = grid.strengths.iter().copied().fold(0.0, f64::max);
@@ -82,7 +99,7 @@ impl Settings {
             .unwrap_or(0);
         let kernel = &kernels[best / (points.len() / kernels.len())];
         let settings = Self {
-            kernel: Kernel::from(kernel.clone()),
+            kernel: kernel.to_spec(),
             penalty: points[best].penalty,
             strength: largest,
             ..self.clone()
@@ -108,8 +125,13 @@ impl Settings {
         if matches!(self.restraint, Restraint::Soft(_)) {
             return wrong("eta", "left out of a path, which has strengths", "given");
         }
-        if grid.penalties.is_empty() || grid.strengths.is_empty() {
-            return wrong("the grid of a path", "at least one strength and penalty", "empty");
+        let empty = match &grid.bandwidths {
+            Bandwidths::Given => false,
+            Bandwidths::Gammas(values) | Bandwidths::Multiples(values) => values.is_empty(),
+        };
+        if empty || grid.penalties.is_empty() || grid.strengths.is_empty() {
+            let expected = "at least one gamma, strength and penalty";
+            return wrong("the grid of a path", expected, "empty");
         }
         for strength in &grid.strengths {
             check_strength(*strength)?;

@@ -232,6 +232,25 @@ impl Kernel<Gamma> {
 }
 
 impl Kernel {
+    /// Every γ times a positive factor.
+    pub(crate) fn narrowed(&self, factor: f64) -> Result<Self> {
+        let Ok(kernel) = self.map_gamma(&mut |_, gamma| Ok::<_, Infallible>(gamma * factor));
+        kernel.check()?;
+        Ok(kernel)
+    }
+
+    /// The γ of a single kernel that has one.
+    pub fn gamma(&self) -> Option<f64> {
+        match self {
+            Self::Polynomial { gamma, .. }
+            | Self::Gaussian { gamma }
+            | Self::Laplacian { gamma }
+            | Self::Matern { gamma, .. } => Some(*gamma),
+            Self::Scaled(_, kernel) => kernel.gamma(),
+            Self::Linear | Self::Sum(_) | Self::Product(_) => None,
+        }
+    }
+
     /// The kernel as one whose γ could also be rules.
     pub fn to_spec(&self) -> Kernel<Gamma> {
         let Ok(kernel) = self.map_gamma(&mut |_, gamma| Ok::<_, Infallible>(Gamma::Value(*gamma)));

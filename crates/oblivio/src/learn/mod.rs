@@ -1,16 +1,20 @@
-//! Learners. They see a Gram matrix or the moments of features; whether these are oblivious is none of their business.
+//! Learners. They see a Gram matrix, features or their moments; whether these are oblivious is none of their business.
 
 mod linear;
 mod logistic;
+mod lowrank;
 mod ridge;
+mod scaled;
 mod svm;
 mod system;
 mod task;
 
 pub(crate) use linear::dot;
 pub use linear::{Linear, PathPoint};
+pub use logistic::Logistic;
+pub(crate) use lowrank::all_features as features_of;
 pub use ridge::{Intercept, Ridge, Solution};
-pub(crate) use svm::features_of;
+pub use svm::{Certificate, Classified, LinearClassified, Margins, Svm, SvmSolver};
 pub use system::{Convergence, Solver};
 pub(crate) use task::{Answer, LinearAnswer, Outcomes, Task};
 pub use task::{Effort, Learner};

@@ -291,11 +291,11 @@ impl Preconditioner {
     }
 }
 
-fn threads() -> Par {
+pub(super) fn threads() -> Par {
     Par::rayon(rayon::current_num_threads())
 }
 
-fn cholesky<T: RealField>(matrix: MatMut<'_, T>) -> std::result::Result<(), LltError> {
+pub(super) fn cholesky<T: RealField>(matrix: MatMut<'_, T>) -> std::result::Result<(), LltError> {
     let scratch = cholesky_in_place_scratch::<T>(matrix.nrows(), threads(), Spec::default());
     let mut memory = MemBuffer::new(scratch);
     cholesky_in_place(
@@ -309,7 +309,7 @@ fn cholesky<T: RealField>(matrix: MatMut<'_, T>) -> std::result::Result<(), LltE
 }
 
 /// Solves $LL^\top x = b$ in place.
-fn substitute<T: RealField>(factor: MatRef<'_, T>, vector: &mut [T]) {
+pub(super) fn substitute<T: RealField>(factor: MatRef<'_, T>, vector: &mut [T]) {
     let n = vector.len();
     solve_in_place(
         factor,

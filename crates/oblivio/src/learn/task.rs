@@ -46,8 +46,8 @@ pub(crate) struct Task {
     pub(crate) penalty: f64,
     pub(crate) intercept: Intercept,
     pub(crate) solver: Solver,
-    /// The relative duality gap to reach.
-    pub(crate) gap: f64,
+    /// The relative duality gap to reach; what is usual for the learner if absent.
+    pub(crate) gap: Option<f64>,
     /// The most steps to take; the solver's own limit if absent.
     pub(crate) steps: Option<usize>,
 }
@@ -126,11 +126,11 @@ impl Task {
     /// Refuses settings that do not belong to the learner.
     pub(crate) fn check(&self) -> Result<()> {
         self.ridge()?;
-        if !(self.gap > 0.0 && self.gap < 1.0) {
+        if let Some(gap) = self.gap.filter(|gap| !(*gap > 0.0 && *gap < 1.0)) {
             return Err(Error::InvalidParameter {
                 name: "the duality gap to reach",
                 expected: "between 0 and 1",
-                value: self.gap.to_string(),
+                value: gap.to_string(),
             });
         }
         let known = match self.learner {
@@ -159,13 +159,13 @@ impl Task {
     fn svm(&self) -> Svm {
         let usual = Svm::default();
         Svm {
-            tolerance: self.gap,
+            tolerance: self.gap.unwrap_or(usual.tolerance),
             solver: match self.solver {
                 Solver::Smo => SvmSolver::Smo,
                 Solver::Interior => SvmSolver::Interior,
                 _ => SvmSolver::Auto,
             },
-            most_steps: self.steps.unwrap_or(usual.most_steps),
+            most_steps: self.steps,
             ..usual
         }
     }
@@ -173,7 +173,7 @@ impl Task {
     fn logistic(&self) -> Logistic {
         let usual = Logistic::default();
         Logistic {
-            tolerance: self.gap,
+            tolerance: self.gap.unwrap_or(usual.tolerance),
             most_steps: self.steps.unwrap_or(usual.most_steps),
         }
     }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Result, ensure};
 use oblivio::learn::{Intercept, Learner, Solver};
 use oblivio::{
-    Binning, CellCount, ClassWeights, Components, EmptyCell, FeatureSettings, GAP, Gamma, Kernel,
+    Binning, CellCount, ClassWeights, Components, EmptyCell, FeatureSettings, Gamma, Kernel,
     Missing, Mode, Named, OutOfRange, Parity, PartitionRule, Policies, Reference, Restraint,
     Selection, Settings, Threshold, UnseenCategory,
 };
@@ -199,15 +199,14 @@ pub(crate) struct Args {
         help_heading = "Classes"
     )]
     pub(super) threshold: Threshold,
-    /// Relative duality gap to reach
+    /// Relative duality gap to reach (default: 1e-4 for svm, 1e-12 for logistic)
     #[arg(
         allow_negative_numbers = true,
         long,
         value_name = "GAP",
-        default_value_t = GAP,
         help_heading = "Classes"
     )]
-    pub(super) gap: f64,
+    pub(super) gap: Option<f64>,
     /// Most steps of the solver (default: its own limit)
     #[arg(long, value_name = "STEPS", help_heading = "Classes")]
     pub(super) max_steps: Option<usize>,

@@ -1,0 +1,292 @@
+//! Support vector machines for two classes.
+//!
+//! The objective is $\tfrac12\|h\|^2 + \sum_i C_i \max(0, 1 - y_i(\langle h, z_i\rangle + c))$, without a 1/n. There are two
+//! solvers: SMO, for matrices of full rank, and an interior-point method, for features, matrices of low rank, and whatever SMO
+//! cannot finish (large C). Both end with a [`Certificate`] computed anew from what they return.
+
+mod certificate;
+mod curvature;
+mod interior;
+mod linear;
+mod passes;
+mod rows;
+mod smo;
+
+use faer::MatRef;
+
+pub use self::linear::LinearClassified;
+pub(super) use self::linear::add_product;
+
+use self::curvature::{Passes, Whole};
+use self::interior::{Answer, Curvature, Program};
+use self::rows::Rows;
+use super::lowrank;
+use super::ridge::Intercept;
+use crate::error::{Error, Result};
+use crate::gram::Gram;
+use crate::named::Named;
+use crate::watch::Watch;
+
+/// A problem with two classes.
+#[derive(Clone, Copy, Debug)]
+pub struct Margins<'a> {
+    /// ±1
+    pub labels: &'a [f64],
+    /// $C_i > 0$: the price of a row's loss.
+    pub caps: &'a [f64],
+    /// Whether a constant is learned beside h, without a penalty.
+    pub intercept: Intercept,
+}
+
+/// A support vector machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Svm {
+    /// The duality gap, relative to the objective, that is good enough.
+    pub tolerance: f64,
+    /// How to solve.
+    pub solver: SvmSolver,
+    /// The most steps; each solver has its own measure if there is none.
+    pub most_steps: Option<usize>,
+    /// Bytes for rows of the Gram matrix. All rows are held if they fit, else the latest used.
+    pub cache: usize,
+}
+
+impl Default for Svm {
+    fn default() -> Self {
+        Self {
+            tolerance: 1e-4,
+            solver: SvmSolver::Auto,
+            most_steps: None,
+            cache: 1 << 30,
+        }
+    }
+}
+
+/// How to solve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SvmSolver {
+    /// `Interior` for features and matrices of low rank, else `Smo`, and `Interior` again if that takes too long.
+    #[default]
+    Auto,
+    /// Two coefficients at a time.
+    Smo,
+    /// All coefficients at once, by an interior-point method.
+    Interior,
+}
+
+impl Named for SvmSolver {
+    const WHAT: &'static str = "solver";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("auto", Self::Auto),
+        ("smo", Self::Smo),
+        ("interior", Self::Interior),
+    ];
+}
+
+/// What was found from a Gram matrix.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Classified {
+    /// $a_i = \alpha_i y_i$, so that $h = \sum_i a_i z_i$.
+    pub coefficients: Vec<f64>,
+    /// c; zero unless it was asked for.
+    pub intercept: f64,
+    /// $\langle h, z_i\rangle + c$ at the training rows.
+    pub scores: Vec<f64>,
+    /// How good it is.
+    pub certificate: Certificate,
+}
+
+/// How good a solution is: no point has an objective below `dual`, and this one has `primal`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Certificate {
+    /// The name of what solved it in the end.
+    pub solver: &'static str,
+    /// Its steps.
+    pub iterations: usize,
+    /// The objective.
+    pub primal: f64,
+    /// A lower bound of all objectives.
+    pub dual: f64,
+    /// (primal − dual)/primal
+    pub gap: f64,
+    /// Whether the gap is within the tolerance.
+    pub converged: bool,
+}
+
+/// Steps of the interior-point method; it takes 10 to 40.
+const INTERIOR_STEPS: usize = 120;
+
+/// Where rows come from.
+enum Source<'a> {
+    Whole(Vec<f64>),
+    Asked(&'a dyn Gram),
+}
+
+impl Svm {
+    /// The minimum over $h = \sum_i a_i z_i$ and c, from inner products.
+    pub fn solve(&self, gram: &dyn Gram, problem: &Margins, watch: &Watch) -> Result<Classified> {
+        problem.check(gram.len())?;
+        let n = gram.len();
+        if problem.is_trivial() {
+            let zeros = vec![0.0; n];
+            return Ok(self.classified(problem, zeros.clone(), zeros, (SvmSolver::Smo, 0)));
+        }
+        let fits = n.saturating_mul(n) <= self.cache / 8;
+        let source = if fits {
+            Source::Whole(gram.lower(watch)?.mirrored(watch)?)
+        } else {
+            Source::Asked(gram)
+        };
+        let diagonal = gram.diagonal();
+        if self.solver == SvmSolver::Smo {
+            return self.smo(source, &diagonal, problem, 1_000_000.max(200 * n), watch);
+        }
+        let features = match &source {
+            Source::Whole(values) => {
+                let row = |i: usize, out: &mut [f64]| out.copy_from_slice(&values[i * n..][..n]);
+                lowrank::features(&diagonal, &row, watch)?
+            }
+            Source::Asked(gram) => lowrank::features_of(*gram, watch)?,
+        };
+        if let Some(features) = features {
+            drop(source);
+            return self.interior_low(gram, features.as_ref(), problem, watch);
+        }
+        if self.solver == SvmSolver::Interior {
+            drop(source);
+            return self.interior_whole(gram, problem, watch);
+        }
+        // About the time that the interior-point method would take: n³ operations in each of its steps, n in each of these.
+        let steps = if fits { 10_000 + n * n / 8 } else { 1_000_000.max(200 * n) };
+        let found = self.smo(source, &diagonal, problem, steps, watch)?;
+        if found.certificate.converged || !fits {
+            return Ok(found);
+        }
+        let again = self.interior_whole(gram, problem, watch)?;
+        let better = again.certificate.gap < found.certificate.gap;
+        Ok(if better { again } else { found })
+    }
+
+    fn smo(
+        &self,
+        source: Source,
+        diagonal: &[f64],
+        problem: &Margins,
+        steps: usize,
+        watch: &Watch,
+    ) -> Result<Classified> {
+        let rows = match source {
+            Source::Whole(values) => Rows::whole(values, diagonal.len()),
+            Source::Asked(gram) => Rows::cached(gram, self.cache),
+        };
+        let goal = (self.tolerance, self.most_steps.unwrap_or(steps));
+        let found = smo::solve(rows, diagonal, problem, goal, watch)?;
+        let solver = (SvmSolver::Smo, found.steps);
+        Ok(self.classified(problem, found.coefficients, found.values, solver))
+    }
+
+    fn interior_low(
+        &self,
+        gram: &dyn Gram,
+        features: MatRef<'_, f64>,
+        problem: &Margins,
+        watch: &Watch,
+    ) -> Result<Classified> {
+        let none = MatRef::from_column_major_slice(&[], features.nrows(), 0);
+        let mut passes = Passes::new(&features, none, problem.intercept, watch)?;
+        self.interior(gram, &mut passes, problem, watch)
+    }
+
+    fn interior_whole(
+        &self,
+        gram: &dyn Gram,
+        problem: &Margins,
+        watch: &Watch,
+    ) -> Result<Classified> {
+        let mut whole = Whole::new(gram, problem.intercept, watch)?;
+        self.interior(gram, &mut whole, problem, watch)
+    }
+
+    fn interior(
+        &self,
+        gram: &dyn Gram,
+        curvature: &mut dyn Curvature,
+        problem: &Margins,
+        watch: &Watch,
+    ) -> Result<Classified> {
+        let program = Program {
+            margins: problem,
+            slack: 0.0,
+            further: 0,
+            size: 0.0,
+            answer: Answer::Coefficients,
+        };
+        let found = program.solve(curvature, self.interior_goal(), watch)?;
+        let signed = found.beta.iter().zip(problem.labels);
+        let mut coefficients: Vec<f64> = signed.map(|(b, y)| b * y).collect();
+        certificate::make_feasible(problem, &mut coefficients);
+        let values = gram.multiply(&coefficients, watch)?;
+        let solver = (SvmSolver::Interior, found.steps);
+        Ok(self.classified(problem, coefficients, values, solver))
+    }
+
+    fn interior_goal(&self) -> (f64, usize) {
+        (self.tolerance, self.most_steps.unwrap_or(INTERIOR_STEPS))
+    }
+
+    /// What feasible coefficients and their values amount to.
+    fn classified(
+        &self,
+        problem: &Margins,
+        coefficients: Vec<f64>,
+        values: Vec<f64>,
+        (solver, iterations): (SvmSolver, usize),
+    ) -> Classified {
+        let (primal, dual, intercept) = certificate::values(problem, &coefficients, &values);
+        let gap = certificate::relative(problem, primal, dual);
+        Classified {
+            coefficients,
+            intercept,
+            scores: values.iter().map(|f| f + intercept).collect(),
+            certificate: Certificate::new(
+                solver,
+                iterations,
+                (primal, dual),
+                (gap, self.tolerance),
+            ),
+        }
+    }
+}
+
+impl Margins<'_> {
+    pub(super) fn check(&self, rows: usize) -> Result<()> {
+        for (what, found) in [("labels", self.labels.len()), ("caps", self.caps.len())] {
+            if found != rows {
+                return Err(Error::Length {
+                    what,
+                    found,
+                    needed: rows,
+                });
+            }
+        }
+        let invalid = |name, expected, value: f64| Error::InvalidParameter {
+            name,
+            expected,
+            value: value.to_string(),
+        };
+        if let Some(label) = self.labels.iter().find(|y| y.abs() != 1.0) {
+            return Err(invalid("label", "1 or -1", *label));
+        }
+        let is_price = |cap: &f64| *cap > 0.0 && cap.is_finite();
+        if let Some(cap) = self.caps.iter().find(|cap| !is_price(cap)) {
+            return Err(invalid("C", "a positive finite number", *cap));
+        }
+        Ok(())
+    }
+
+    /// Whether h = 0 and a constant are the solution: with an intercept and one class.
+    pub(super) fn is_trivial(&self) -> bool {
+        let same = self.labels.windows(2).all(|pair| pair[0] == pair[1]);
+        self.labels.is_empty() || self.intercept == Intercept::Fitted && same
+    }
+}
