@@ -27,6 +27,17 @@ pub trait Gram: Sync {
 
     /// The product with a vector, without storing the matrix.
     fn multiply(&self, vector: &[f64], watch: &Watch) -> Result<Vec<f64>>;
+
+    /// The products with several vectors; worth writing where entries are computed afresh for every product.
+    fn multiply_each(&self, vectors: &[&[f64]], watch: &Watch) -> Result<Vec<Vec<f64>>> {
+        vectors.iter().map(|v| self.multiply(v, watch)).collect()
+    }
+
+    /// What a product costs per entry of the matrix, in operations of a factorisation that take as long. A solver weighs it
+    /// against the n/3 of Cholesky; only the order of magnitude matters.
+    fn work(&self) -> f64 {
+        16.0
+    }
 }
 
 /// Rows of explicit features, to be gone through again and again.

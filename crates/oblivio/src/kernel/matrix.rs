@@ -12,8 +12,8 @@ use crate::points::Points;
 use crate::watch::Watch;
 
 /// A block's rows and columns: 256 KiB, within the second-level cache.
-const ROWS: usize = 256;
-const COLUMNS: usize = 128;
+pub(super) const ROWS: usize = 256;
+pub(super) const COLUMNS: usize = 128;
 
 /// The lower triangle of a symmetric matrix, stored in an n × n column-major buffer.
 ///
@@ -401,7 +401,17 @@ impl<'k> KernelMatrix<'k> {
         }))
     }
 
-    fn fill(&self, span: &Span, tile: &mut Tile, spare: &mut Vec<Vec<f64>>) {
+    /// The numbers of rows and columns.
+    pub(super) fn shape(&self) -> (usize, usize) {
+        self.shape
+    }
+
+    /// Whether it is the matrix of a set of points with itself.
+    pub(super) fn is_symmetric(&self) -> bool {
+        self.right.is_none()
+    }
+
+    pub(super) fn fill(&self, span: &Span, tile: &mut Tile, spare: &mut Vec<Vec<f64>>) {
         let right = self.right.as_ref().unwrap_or(&self.left);
         block::fill(
             self.kernel,

@@ -3,6 +3,7 @@
 mod block;
 mod exp;
 mod matrix;
+mod product;
 mod text;
 
 pub use block::Side;
