@@ -55,8 +55,8 @@ pub use encoder::{Encoder, Scaling};
 pub use error::{Error, Result, Warning};
 pub use features::{FeatureFit, FeatureSettings, ObliviousFeatures};
 pub use fit::{
-    Bandwidths, CellSummary, ClassProblem, Fit, GridPoint, Labelled, Mode, Path, PathGrid, Problem, Settings, Solved,
-    StreamFit, Summary, Training, Turned,
+    Bandwidths, CellSummary, ClassProblem, Fit, GridPoint, Labelled, Mode, Path, PathGrid, Problem,
+    Settings, Solved, StreamFit, Summary, Training, Turned,
 };
 pub use gram::{FeatureGram, FeatureRows, Gram, ROWS};
 pub use kernel::{Gamma, Kernel, KernelMatrix, Lower, Side, Smoothness};

@@ -91,7 +91,12 @@ fn gaussian(data: &Data, gamma: f64) -> Data {
         (-gamma * (x.col(i) - x.col(j)).squared_norm_l2()).exp()
     });
     let eigen = kernel.self_adjoint_eigen(Side::Lower).unwrap();
-    let roots: Vec<f64> = eigen.S().column_vector().iter().map(|v| v.max(0.0).sqrt()).collect();
+    let roots: Vec<f64> = eigen
+        .S()
+        .column_vector()
+        .iter()
+        .map(|v| v.max(0.0).sqrt())
+        .collect();
     Data {
         features: Mat::from_fn(data.len(), data.len(), |k, i| roots[k] * eigen.U()[(i, k)]),
         ..data.clone()
@@ -103,7 +108,9 @@ fn twice(data: &Data) -> Data {
     let n = data.len();
     let double = |v: &[f64]| [v, v].concat();
     Data {
-        features: Mat::from_fn(data.features.nrows(), 2 * n, |k, i| data.features[(k, i % n)]),
+        features: Mat::from_fn(data.features.nrows(), 2 * n, |k, i| {
+            data.features[(k, i % n)]
+        }),
         labels: double(&data.labels),
         caps: double(&data.caps),
     }
@@ -131,9 +138,15 @@ fn problems() -> Vec<(&'static str, Data)> {
         ("Gaussian", gaussian(&clouds(50, 2, 3), 0.7)),
         ("smooth Gaussian", gaussian(&clouds(40, 1, 4), 0.05)),
         ("duplicates", twice(&linear)),
-        ("Gaussian duplicates", twice(&gaussian(&clouds(25, 2, 5), 1.0))),
+        (
+            "Gaussian duplicates",
+            twice(&gaussian(&clouds(25, 2, 5), 1.0)),
+        ),
         ("uneven", uneven(&linear, 6)),
-        ("uneven Gaussian", uneven(&gaussian(&clouds(40, 2, 7), 0.7), 8)),
+        (
+            "uneven Gaussian",
+            uneven(&gaussian(&clouds(40, 2, 7), 0.7), 8),
+        ),
         ("two rows", clouds(2, 2, 9)),
     ]
 }
@@ -142,7 +155,8 @@ fn problems() -> Vec<(&'static str, Data)> {
 fn oracle(data: &Data, intercept: Intercept, bounded: Option<(&Mat<f64>, f64)>) -> f64 {
     let largest = data.caps.iter().copied().fold(0.0, f64::max);
     // The general solver manages some problems in one unit of loss and some in the other.
-    let tries = [1.0, largest, largest.sqrt()].map(|unit| oracle_in(unit, data, intercept, bounded));
+    let tries =
+        [1.0, largest, largest.sqrt()].map(|unit| oracle_in(unit, data, intercept, bounded));
     let solved = tries.iter().flatten().copied();
     solved.fold(f64::INFINITY, f64::min)
 }
@@ -228,7 +242,8 @@ fn near(a: f64, b: f64, tolerance: f64) -> bool {
 
 /// The objective of scores, by its definition.
 fn objective(data: &Data, scores: &[f64], squared_norm: f64) -> f64 {
-    let losses = (0..data.len()).map(|i| data.caps[i] * (1.0 - data.labels[i] * scores[i]).max(0.0));
+    let losses =
+        (0..data.len()).map(|i| data.caps[i] * (1.0 - data.labels[i] * scores[i]).max(0.0));
     0.5 * squared_norm + losses.sum::<f64>()
 }
 
@@ -240,7 +255,10 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 fn verify(data: &Data, intercept: Intercept, found: &Classified, what: &str) {
     let total: f64 = data.caps.iter().sum();
     for ((a, y), cap) in found.coefficients.iter().zip(&data.labels).zip(&data.caps) {
-        assert!(a * y >= 0.0 && a * y <= *cap, "{what}: {a} is not in the box");
+        assert!(
+            a * y >= 0.0 && a * y <= *cap,
+            "{what}: {a} is not in the box"
+        );
     }
     if intercept == Intercept::Fitted {
         let sum: f64 = found.coefficients.iter().sum();
@@ -250,16 +268,29 @@ fn verify(data: &Data, intercept: Intercept, found: &Classified, what: &str) {
     }
     let values = data.gram().multiply(&found.coefficients, &watch()).unwrap();
     for (value, score) in values.iter().zip(&found.scores) {
-        assert!((value + found.intercept - score).abs() <= 1e-9 * (1.0 + score.abs()) * total.sqrt().max(1.0), "{what}");
+        assert!(
+            (value + found.intercept - score).abs()
+                <= 1e-9 * (1.0 + score.abs()) * total.sqrt().max(1.0),
+            "{what}"
+        );
     }
     let norm = dot(&values, &found.coefficients);
     let primal = objective(data, &found.scores, norm);
     let dual = dot(&found.coefficients, &data.labels) - 0.5 * norm;
     let certificate = &found.certificate;
-    assert!(near(primal, certificate.primal, 1e-9), "{what}: {primal} {certificate:?}");
-    assert!((dual - certificate.dual).abs() <= 1e-9 * primal.max(dual), "{what}: {dual} {certificate:?}");
+    assert!(
+        near(primal, certificate.primal, 1e-9),
+        "{what}: {primal} {certificate:?}"
+    );
+    assert!(
+        (dual - certificate.dual).abs() <= 1e-9 * primal.max(dual),
+        "{what}: {dual} {certificate:?}"
+    );
     let gap = (primal - dual) / primal.max(1e-14 * total);
-    assert!((gap - certificate.gap).abs() <= 1e-9, "{what}: {gap} {certificate:?}");
+    assert!(
+        (gap - certificate.gap).abs() <= 1e-9,
+        "{what}: {gap} {certificate:?}"
+    );
 }
 
 #[test]
@@ -277,8 +308,13 @@ fn objectives_are_those_of_a_general_solver() {
                     verify(&data, intercept, &found, &what);
                     let certificate = &found.certificate;
                     // Two coefficients at a time go nowhere when C is large; that is what the other solver is for.
-                    if solver == SvmSolver::Smo && !certificate.converged { println!("{what}: {certificate:?} {:?}", start.elapsed()); continue; }
-                    if !(certificate.converged && near(certificate.primal, least, 1e-6)) { println!("BAD {what}: {least} {certificate:?} {:?}", start.elapsed()); }
+                    if solver == SvmSolver::Smo && !certificate.converged {
+                        println!("{what}: {certificate:?} {:?}", start.elapsed());
+                        continue;
+                    }
+                    if !(certificate.converged && near(certificate.primal, least, 1e-6)) {
+                        println!("BAD {what}: {least} {certificate:?} {:?}", start.elapsed());
+                    }
                 }
             }
         }

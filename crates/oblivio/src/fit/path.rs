@@ -145,8 +145,13 @@ impl Exact {
         let training = &self.training;
         let kernel = FeatureGram::plain(&self.kernel, &training.points).lower(watch)?;
         let (basis, corrections) = self.corrections(&grid.strengths, watch)?;
-        let path = RidgePath::new(&kernel, basis.as_ref(), &training.targets, &training.weights)
-            .with_intercept(self.task.intercept);
+        let path = RidgePath::new(
+            &kernel,
+            basis.as_ref(),
+            &training.targets,
+            &training.weights,
+        )
+        .with_intercept(self.task.intercept);
         let penalties = grid.penalties.len();
         let mut points = vec![None; grid.strengths.len() * penalties];
         path.each(
@@ -165,8 +170,7 @@ impl Exact {
                     if self.mode == Mode::MOblivious {
                         self.take_off(&mut scores, strength);
                     }
-                    points[k * penalties + number] =
-                        Some(self.point(strength, &fit, &scores));
+                    points[k * penalties + number] = Some(self.point(strength, &fit, &scores));
                 }
                 Ok(())
             },
@@ -176,11 +180,7 @@ impl Exact {
     }
 
     /// V and, for every strength, the C of $K + VCV^\top$.
-    fn corrections(
-        &self,
-        strengths: &[f64],
-        watch: &Watch,
-    ) -> Result<(Mat<f64>, Vec<Mat<f64>>)> {
+    fn corrections(&self, strengths: &[f64], watch: &Watch) -> Result<(Mat<f64>, Vec<Mat<f64>>)> {
         let assignment = &self.training.assignment;
         let rows = self.training.rows.len();
         if matches!(self.mode, Mode::Plain | Mode::MOblivious) {

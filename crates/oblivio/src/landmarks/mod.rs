@@ -7,6 +7,7 @@ use faer::{Accum, Mat, MatMut, MatRef, Par, Side};
 use rayon::prelude::*;
 
 pub use self::select::{Components, Selection};
+pub(crate) use self::select::{NEGLIGIBLE, Proposals, draw};
 use crate::basis::{Basis, Shape};
 use crate::error::{Error, Result, Warning};
 use crate::kernel::{Kernel, KernelMatrix};

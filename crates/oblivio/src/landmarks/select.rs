@@ -61,7 +61,7 @@ const BLOCK: usize = 128;
 /// Rows of the factor handled at a time; fixed, so that the result does not depend on the threads.
 const CHUNK: usize = 512;
 /// What is left of k(x, x) is rounding below this share of it.
-const NEGLIGIBLE: f64 = 1e-11;
+pub(crate) const NEGLIGIBLE: f64 = 1e-11;
 
 impl Components {
     /// This many, by randomly pivoted Cholesky.
@@ -252,7 +252,7 @@ fn pivots(
 }
 
 /// Draws a block of positions in proportion to `left`, with replacement.
-fn draw(left: &[f64], total: f64, random: &mut ChaCha8Rng) -> Vec<usize> {
+pub(crate) fn draw(left: &[f64], total: f64, random: &mut ChaCha8Rng) -> Vec<usize> {
     let cumulative: Vec<f64> = left
         .iter()
         .scan(0.0, |sum, value| {
@@ -299,28 +299,57 @@ fn accept(
         -1.0,
         Par::Seq,
     );
-    let mut columns: Vec<Vec<f64>> = Vec::new();
-    let mut taken: Vec<usize> = Vec::new();
-    for j in 0..size {
-        let pivot = rest[(j, j)];
-        let chance = random.random::<f64>() * left[proposed[j]];
-        let negligible = NEGLIGIBLE * kernel.at(block.row(j), block.row(j));
-        if known + taken.len() >= stride || pivot <= negligible || pivot < chance {
-            continue;
-        }
-        let column: Vec<f64> = (0..size).map(|i| rest[(i, j)] / pivot.sqrt()).collect();
-        for b in 0..size {
-            for a in 0..size {
-                rest[(a, b)] -= column[a] * column[b];
-            }
-        }
-        taken.push(j);
-        columns.push(column);
-    }
-    let inner = Mat::from_fn(taken.len(), taken.len(), |a, b| {
-        if a >= b { columns[b][taken[a]] } else { 0.0 }
-    });
+    let negligible = |j: usize| NEGLIGIBLE * kernel.at(block.row(j), block.row(j));
+    let proposals = Proposals {
+        left: proposed.iter().map(|&i| left[i]).collect(),
+        negligible: (0..size).map(negligible).collect(),
+        room: stride - known,
+    };
+    let (taken, inner) = proposals.sift(rest, random);
     Ok((taken.into_iter().map(|j| proposed[j]).collect(), inner))
+}
+
+/// Proposed pivots.
+pub(crate) struct Proposals {
+    /// What was left of their diagonal entries when they were proposed.
+    pub(crate) left: Vec<f64>,
+    /// Below this it is rounding.
+    pub(crate) negligible: Vec<f64>,
+    /// The most to take.
+    pub(crate) room: usize,
+}
+
+impl Proposals {
+    /// The places of the pivots that are accepted, in order, and the Cholesky factor of what is left of the matrix among
+    /// them, from what is left among all proposals.
+    pub(crate) fn sift(
+        &self,
+        mut rest: MatMut<'_, f64>,
+        random: &mut ChaCha8Rng,
+    ) -> (Vec<usize>, Mat<f64>) {
+        let size = self.left.len();
+        let mut columns: Vec<Vec<f64>> = Vec::new();
+        let mut taken: Vec<usize> = Vec::new();
+        for j in 0..size {
+            let pivot = rest[(j, j)];
+            let chance = random.random::<f64>() * self.left[j];
+            if taken.len() >= self.room || pivot <= self.negligible[j] || pivot < chance {
+                continue;
+            }
+            let column: Vec<f64> = (0..size).map(|i| rest[(i, j)] / pivot.sqrt()).collect();
+            for b in 0..size {
+                for a in 0..size {
+                    rest[(a, b)] -= column[a] * column[b];
+                }
+            }
+            taken.push(j);
+            columns.push(column);
+        }
+        let inner = Mat::from_fn(taken.len(), taken.len(), |a, b| {
+            if a >= b { columns[b][taken[a]] } else { 0.0 }
+        });
+        (taken, inner)
+    }
 }
 
 /// k-means++ seeding: each point is drawn in proportion to its squared distance from the nearest one drawn before.

@@ -7,12 +7,12 @@
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Mat, MatRef};
 
+use super::dot;
 use super::lowrank;
 use super::ridge::Intercept;
 use super::scaled::Scaled;
 use super::svm::{Certificate, Classified, LinearClassified, Margins, add_product};
 use super::system::{cholesky, substitute, threads};
-use super::dot;
 use crate::error::Result;
 use crate::gram::{FeatureRows, Gram};
 use crate::watch::Watch;
@@ -57,7 +57,8 @@ impl Rows<'_> {
     /// $\sum_i C_i \log(1 + \exp(-y_i f_i))$
     fn loss(&self) -> f64 {
         let rows = 0..self.values.len();
-        rows.map(|i| self.problem.caps[i] * softplus(-self.margin(i))).sum()
+        rows.map(|i| self.problem.caps[i] * softplus(-self.margin(i)))
+            .sum()
     }
 
     /// $g_i = C_i y_i\sigma(-y_i f_i)$
@@ -213,7 +214,11 @@ impl Logistic {
         loop {
             rows.settle_intercept();
             let slopes = rows.slopes();
-            let apart: Vec<f64> = coefficients.iter().zip(&slopes).map(|(a, g)| a - g).collect();
+            let apart: Vec<f64> = coefficients
+                .iter()
+                .zip(&slopes)
+                .map(|(a, g)| a - g)
+                .collect();
             let gap = 0.5 * dot(&apart, &system.times(&apart, watch)?).max(0.0);
             progress.see(0.5 * dot(coefficients, &rows.values) + rows.loss(), gap);
             if self.is_done(progress)
@@ -261,15 +266,23 @@ impl Logistic {
         if rows.problem.intercept == Intercept::Fitted {
             let ones = apply(&curvatures)?;
             constant = next.iter().sum::<f64>() / ones.iter().sum::<f64>();
-            next.iter_mut().zip(&ones).for_each(|(a, one)| *a -= constant * one);
+            next.iter_mut()
+                .zip(&ones)
+                .for_each(|(a, one)| *a -= constant * one);
         }
-        let direction: Vec<f64> = next.iter().zip(&*coefficients).map(|(n, a)| n - a).collect();
+        let direction: Vec<f64> = next
+            .iter()
+            .zip(&*coefficients)
+            .map(|(n, a)| n - a)
+            .collect();
         let image = system.times(&direction, watch)?;
         let along = dot(coefficients, &image);
         let own = dot(&direction, &image);
         let half = 0.5 * dot(coefficients, &rows.values);
         let moved = (image.as_slice(), constant - rows.intercept);
-        let part = shorten(rows, moved, primal, |t| half + t * along + 0.5 * t * t * own);
+        let part = shorten(rows, moved, primal, |t| {
+            half + t * along + 0.5 * t * t * own
+        });
         if let Some(part) = part {
             let step = coefficients.iter_mut().zip(&direction);
             step.for_each(|(a, d)| *a += part * d);
@@ -301,7 +314,13 @@ impl Logistic {
             let gap = 0.5 * apart.map(|(w, g)| (w - g).powi(2)).sum::<f64>();
             progress.see(0.5 * dot(&weights, &weights) + rows.loss(), gap);
             if self.is_done(progress)
-                || !step(features, &mut rows, &mut weights, (sums, progress.primal), watch)?
+                || !step(
+                    features,
+                    &mut rows,
+                    &mut weights,
+                    (sums, progress.primal),
+                    watch,
+                )?
             {
                 return Ok(LinearClassified {
                     weights,
@@ -343,7 +362,11 @@ impl Sums {
                 let curvatures = &curvatures[range];
                 let scaled = Mat::from_fn(width + 1, block.ncols(), |k, i| {
                     let root = curvatures[i].sqrt();
-                    if k == 0 { root } else { root * block[(k - 1, i)] }
+                    if k == 0 {
+                        root
+                    } else {
+                        root * block[(k - 1, i)]
+                    }
                 });
                 triangular::matmul(
                     sums.second.as_mut(),
@@ -374,7 +397,10 @@ fn step(
 ) -> Result<bool> {
     let width = weights.len();
     let first = usize::from(rows.problem.intercept == Intercept::None);
-    let mut matrix = sums.second.submatrix(first, first, width + 1 - first, width + 1 - first).to_owned();
+    let mut matrix = sums
+        .second
+        .submatrix(first, first, width + 1 - first, width + 1 - first)
+        .to_owned();
     // The intercept has its best value, so the slopes sum to zero.
     let mut direction = vec![0.0; width + 1];
     for k in 0..width {
@@ -404,7 +430,10 @@ fn step(
         half + t * along + 0.5 * t * t * own
     });
     if let Some(part) = part {
-        weights.iter_mut().zip(direction).for_each(|(w, d)| *w += part * d);
+        weights
+            .iter_mut()
+            .zip(direction)
+            .for_each(|(w, d)| *w += part * d);
     }
     Ok(part.is_some())
 }

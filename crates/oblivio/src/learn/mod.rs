@@ -1,8 +1,13 @@
 //! Learners. They see a Gram matrix, features or their moments; whether these are oblivious is none of their business.
 
+mod gradients;
 mod linear;
 mod logistic;
 mod lowrank;
+mod path;
+mod pcg;
+mod preconditioner;
+mod resolvent;
 mod ridge;
 mod scaled;
 mod svm;
@@ -13,6 +18,7 @@ pub(crate) use linear::dot;
 pub use linear::{Linear, PathPoint};
 pub use logistic::Logistic;
 pub(crate) use lowrank::all_features as features_of;
+pub use path::{PathFit, RidgePath};
 pub use ridge::{Intercept, Ridge, Solution};
 pub use svm::{Certificate, Classified, LinearClassified, Margins, Svm, SvmSolver};
 pub use system::{Convergence, Solver};

@@ -1,7 +1,9 @@
 //! Kernel ridge regression.
 
-use super::system::{Convergence, Solver, System};
+use super::pcg::{Budget, Implicit};
+use super::system::{Convergence, SMALL, Solver, System};
 use crate::error::{Error, Result};
+use crate::gram::Gram;
 use crate::kernel::Lower;
 use crate::watch::Watch;
 
@@ -87,6 +89,9 @@ impl Ridge {
         weights: &[f64],
         watch: &Watch,
     ) -> Result<Solution> {
+        if self.solver == Solver::Pcg {
+            return self.solve_gram(&gram, targets, weights, watch);
+        }
         let system = self.system(gram, weights);
         let (mut solved, convergence) =
             system.solve(self.solver, &self.right_sides(targets), watch)?;
@@ -94,13 +99,35 @@ impl Ridge {
         self.solution(coefficients, intercept, convergence, targets, weights)
     }
 
+    /// As [`solve`](Self::solve), for a matrix that is formed only if the solver asks for it.
+    ///
+    /// [`Convergence::reached`] is false if the matrix does not fit into memory and the steps were not enough.
     pub fn solve_gram(
         &self,
-        gram: &dyn crate::gram::Gram,
+        gram: &dyn Gram,
         targets: &[f64],
         weights: &[f64],
         watch: &Watch,
     ) -> Result<Solution> {
+        let budget = match self.solver {
+            Solver::Pcg => Some(Budget::Any),
+            Solver::Auto if gram.len() < SMALL => None,
+            Solver::Auto if Lower::new(gram.len()).is_err() => Some(Budget::Any),
+            Solver::Auto => Some(Budget::Quarter),
+            _ => None,
+        };
+        if let Some(budget) = budget {
+            let system = Implicit {
+                gram,
+                weights,
+                penalty: self.penalty,
+            };
+            if let Some(found) = system.solve(&self.right_sides(targets), budget, watch)? {
+                let (mut solved, convergence) = found.convergence(Solver::Pcg);
+                let (coefficients, intercept) = combine(&mut solved);
+                return self.solution(coefficients, intercept, convergence, targets, weights);
+            }
+        }
         self.solve(gram.lower(watch)?, targets, weights, watch)
     }
 
@@ -122,12 +149,24 @@ impl Ridge {
         let (mut solved, convergence) = factor.solve(&self.right_sides(targets));
         let mut inverse = factor.inverse_diagonal(watch)?;
         if let [_, ones] = &solved[..] {
-            let total: f64 = ones.iter().sum();
-            for (entry, one) in inverse.iter_mut().zip(ones) {
-                *entry -= one * one / total;
-            }
+            without_constant(&mut inverse, ones);
         }
         let (coefficients, intercept) = combine(&mut solved);
+        let left_out = self.left_out(&coefficients, &inverse, targets, weights)?;
+        Ok(Solution {
+            left_out: Some(left_out),
+            ..self.solution(coefficients, intercept, convergence, targets, weights)?
+        })
+    }
+
+    /// The leave-one-out scores from α and the diagonal of $A^{-1}$ (less that of the constant where there is an intercept).
+    pub(super) fn left_out(
+        &self,
+        coefficients: &[f64],
+        inverse: &[f64],
+        targets: &[f64],
+        weights: &[f64],
+    ) -> Result<Vec<f64>> {
         let left_out: Vec<f64> = (0..targets.len())
             .map(|i| {
                 let (weight, share) = (weights[i], weights[i].min(1.0));
@@ -138,13 +177,21 @@ impl Ridge {
             })
             .collect();
         finite(&left_out, "a leave-one-out score")?;
-        Ok(Solution {
-            left_out: Some(left_out),
-            ..self.solution(coefficients, intercept, convergence, targets, weights)?
-        })
+        Ok(left_out)
     }
 
-    fn right_sides(&self, targets: &[f64]) -> Vec<Vec<f64>> {
+    pub(super) fn fitted(
+        &self,
+        coefficients: &[f64],
+        targets: &[f64],
+        weights: &[f64],
+    ) -> Result<Vec<f64>> {
+        finite(coefficients, "a coefficient")?;
+        let rows = coefficients.iter().zip(targets).zip(weights);
+        Ok(rows.map(|((a, y), w)| y - self.penalty / w * a).collect())
+    }
+
+    pub(super) fn right_sides(&self, targets: &[f64]) -> Vec<Vec<f64>> {
         match self.intercept {
             Intercept::None => vec![targets.to_vec()],
             Intercept::Fitted => vec![targets.to_vec(), vec![1.0; targets.len()]],
@@ -164,14 +211,10 @@ impl Ridge {
         targets: &[f64],
         weights: &[f64],
     ) -> Result<Solution> {
-        finite(&coefficients, "a coefficient")?;
-        let fitted = (0..targets.len())
-            .map(|i| targets[i] - self.penalty / weights[i] * coefficients[i])
-            .collect();
         Ok(Solution {
+            fitted: self.fitted(&coefficients, targets, weights)?,
             coefficients,
             intercept,
-            fitted,
             left_out: None,
             convergence,
         })
@@ -186,8 +229,16 @@ fn finite(values: &[f64], what: &'static str) -> Result<()> {
     }
 }
 
+/// What an intercept leaves of the diagonal of $A^{-1}$: $A^{-1}_{ii} - (A^{-1}\mathbf 1)_i^2/\mathbf 1^\top A^{-1}\mathbf 1$.
+pub(super) fn without_constant(inverse: &mut [f64], ones: &[f64]) {
+    let total: f64 = ones.iter().sum();
+    for (entry, one) in inverse.iter_mut().zip(ones) {
+        *entry -= one * one / total;
+    }
+}
+
 /// The coefficients and the intercept, from the solutions for the targets and (with an intercept) for ones.
-fn combine(solved: &mut Vec<Vec<f64>>) -> (Vec<f64>, f64) {
+pub(super) fn combine(solved: &mut Vec<Vec<f64>>) -> (Vec<f64>, f64) {
     let ones = if solved.len() > 1 { solved.pop() } else { None };
     let mut coefficients = solved.pop().unwrap_or_default();
     let Some(ones) = ones else {

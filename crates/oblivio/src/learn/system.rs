@@ -10,6 +10,7 @@ use faer::traits::RealField;
 use faer::{Mat, MatMut, MatRef, Par, Spec};
 use rayon::prelude::*;
 
+use super::gradients::{Found, GOAL, Operator, Patience, conjugate_gradients, norm, norm_estimate};
 use crate::error::{Error, Result};
 use crate::kernel::Lower;
 use crate::named::Named;
@@ -18,13 +19,18 @@ use crate::watch::Watch;
 /// How to solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Solver {
-    /// `Mixed` for large systems, falling back to `Cholesky` where single precision does not carry; `Cholesky` for small.
+    /// `Cholesky` for small systems. For large ones `Pcg` while it promises to take less than a quarter of the work of
+    /// Cholesky, then `Mixed`, then `Cholesky` where single precision does not carry. `Pcg` to the end if the matrix does
+    /// not fit into memory.
     #[default]
     Auto,
     /// Cholesky in double precision.
     Cholesky,
     /// Cholesky in single precision as the preconditioner of conjugate gradients in double, to full accuracy.
     Mixed,
+    /// Conjugate gradients with landmarks as the preconditioner, to full accuracy if enough steps get there; the matrix
+    /// is not stored.
+    Pcg,
     /// Of a support vector machine: two coefficients at a time.
     Smo,
     /// Of a support vector machine: an interior-point method.
@@ -37,6 +43,7 @@ impl Named for Solver {
         ("auto", Self::Auto),
         ("cholesky", Self::Cholesky),
         ("mixed", Self::Mixed),
+        ("pcg", Self::Pcg),
         ("smo", Self::Smo),
         ("interior", Self::Interior),
     ];
@@ -52,18 +59,19 @@ pub struct Convergence {
     /// $\|y - A\alpha\|/(\|A\|\|\alpha\| + \|y\|)$, the relative change of the system that makes α exact; `None` where
     /// Cholesky vouches for it.
     pub residual: Option<f64>,
-    /// Whether the goal was reached.
-    pub converged: bool,
+    /// Whether the solution is as good as one of Cholesky. Only conjugate gradients without a matrix to fall back on can
+    /// miss that, and then `residual` says by how much.
+    pub reached: bool,
 }
 
 /// Below this many rows the whole of Cholesky takes less than a blink.
-const SMALL: usize = 1024;
+pub(super) const SMALL: usize = 1024;
 /// Past this many steps double-precision Cholesky is the faster way.
 const MOST_STEPS: usize = 16;
-/// The backward error of conjugate gradients; that of Cholesky is of the same size.
-const GOAL: f64 = 4.0 * f64::EPSILON;
 /// What is aimed at: often it can be had for one more step.
 const AIM: f64 = 0.02 * GOAL;
+/// Single precision makes the preconditioner a little different every time.
+const TRUST: f64 = 1e-6;
 
 /// A symmetric positive-definite matrix.
 pub(super) struct System {
@@ -87,7 +95,8 @@ impl System {
             Solver::Auto => self.matrix.len() >= SMALL,
             Solver::Cholesky => false,
             Solver::Mixed => true,
-            Solver::Smo | Solver::Interior => false,
+            // The first is of use where the matrix is not in memory; the others are not for systems.
+            Solver::Pcg | Solver::Smo | Solver::Interior => false,
         };
         if mixed && let Some(solved) = self.solve_mixed(right_sides, watch)? {
             return Ok(solved);
@@ -119,82 +128,52 @@ impl System {
             return Ok(None);
         };
         watch.begin("conjugate gradients", 0)?;
-        let largest = norm_estimate(&self.matrix);
-        let mut solutions = Vec::new();
-        let mut worst = Convergence {
-            solver: Solver::Mixed,
-            iterations: 0,
-            residual: Some(0.0),
-            converged: true,
+        let operator = Corrected {
+            matrix: &self.matrix,
+            preconditioner,
         };
-        for targets in right_sides {
-            match self.conjugate_gradients(&preconditioner, targets, largest, watch)? {
-                Some((solution, iterations, error)) => {
-                    solutions.push(solution);
-                    worst.iterations = worst.iterations.max(iterations);
-                    worst.residual = worst.residual.map(|residual| residual.max(error));
-                }
-                None => return Ok(None),
-            }
-        }
-        Ok(Some((solutions, worst)))
+        let patience = Patience {
+            steps: MOST_STEPS,
+            foresight: false,
+            aim: AIM,
+            trust: TRUST,
+        };
+        let found = conjugate_gradients(&operator, right_sides, patience, watch)?;
+        let solved = found.is_exact().then(|| found.convergence(Solver::Mixed));
+        Ok(solved)
+    }
+}
+
+impl Found {
+    /// The solutions, and how this solver came to them.
+    pub(super) fn convergence(self, solver: Solver) -> (Vec<Vec<f64>>, Convergence) {
+        let convergence = Convergence {
+            solver,
+            iterations: self.iterations,
+            residual: Some(self.error),
+            reached: self.is_exact(),
+        };
+        (self.solutions, convergence)
+    }
+}
+
+/// The system with its single-precision factor.
+struct Corrected<'a> {
+    matrix: &'a Lower,
+    preconditioner: Preconditioner,
+}
+
+impl Operator for Corrected<'_> {
+    fn multiply(&self, vectors: &[&[f64]]) -> Result<Vec<Vec<f64>>> {
+        Ok(vectors.iter().map(|v| self.matrix.times(v)).collect())
     }
 
-    /// The solution, the steps it took and its backward error; `None` if the goal is out of reach.
-    fn conjugate_gradients(
-        &self,
-        preconditioner: &Preconditioner,
-        targets: &[f64],
-        largest: f64,
-        watch: &Watch,
-    ) -> Result<Option<(Vec<f64>, usize, f64)>> {
-        let size = norm(targets);
-        let mut solution = vec![0.0; targets.len()];
-        let mut residual = targets.to_vec();
-        let (mut iterations, mut previous) = (0, f64::INFINITY);
-        // The residual of the recurrence drifts from the true one, so the outer loop takes the true one and starts again.
-        loop {
-            let mut step = preconditioner.apply(&residual);
-            let mut direction = step.clone();
-            let mut energy = dot(&residual, &step);
-            let start = norm(&residual);
-            loop {
-                watch.check()?;
-                let image = self.matrix.times(&direction);
-                let curvature = dot(&direction, &image);
-                if !(curvature > 0.0 && energy > 0.0) || iterations >= MOST_STEPS {
-                    break;
-                }
-                iterations += 1;
-                let length = energy / curvature;
-                add(&mut solution, length, &direction);
-                add(&mut residual, -length, &image);
-                let error = norm(&residual);
-                if error <= AIM * (largest * norm(&solution) + size) || error < 1e-6 * start {
-                    break;
-                }
-                step = preconditioner.apply(&residual);
-                let next = dot(&residual, &step);
-                for (d, s) in direction.iter_mut().zip(&step) {
-                    *d = s + next / energy * *d;
-                }
-                energy = next;
-            }
-            residual = self.matrix.times(&solution);
-            for (r, y) in residual.iter_mut().zip(targets) {
-                *r = y - *r;
-            }
-            let scale = largest * norm(&solution) + size;
-            let error = norm(&residual) / scale.max(f64::MIN_POSITIVE);
-            let stalled = error > 0.5 * previous || iterations >= MOST_STEPS;
-            if error <= AIM || (error <= GOAL && stalled) {
-                return Ok(Some((solution, iterations, error)));
-            }
-            if stalled || !error.is_finite() {
-                return Ok(None);
-            }
-            previous = error;
-        }
+    fn precondition(&self, vector: &[f64]) -> Vec<f64> {
+        self.preconditioner.apply(vector)
+    }
+
+    fn largest(&self) -> f64 {
+        norm_estimate(self.matrix.len(), |v| self.matrix.times(v))
     }
 }
 
@@ -216,9 +195,21 @@ impl Factor {
             solver: Solver::Cholesky,
             iterations: 0,
             residual: None,
-            converged: true,
+            reached: true,
         };
         (solutions, convergence)
+    }
+
+    /// $A^{-1}$ times these columns.
+    pub(super) fn solve_columns(&self, right: MatRef<'_, f64>) -> Mat<f64> {
+        let mut columns = right.to_owned();
+        solve_in_place(
+            self.0.as_mat(),
+            columns.as_mut(),
+            threads(),
+            MemStack::new(&mut []),
+        );
+        columns
     }
 
     /// The diagonal of $A^{-1}$: the squared norms of the columns of $L^{-1}$, found block by block without storing it.
@@ -317,35 +308,4 @@ pub(super) fn substitute<T: RealField>(factor: MatRef<'_, T>, vector: &mut [T]) 
         threads(),
         MemStack::new(&mut []),
     );
-}
-
-/// A Rayleigh quotient after two power steps from the constant vector, which is near the first eigenvector of most kernel
-/// matrices. It never exceeds the norm, so an error relative to it is never understated.
-fn norm_estimate(matrix: &Lower) -> f64 {
-    let mut vector = vec![1.0; matrix.len()];
-    let mut largest = 0.0f64;
-    for _ in 0..3 {
-        let image = matrix.times(&vector);
-        let size = norm(&image);
-        largest = largest.max(dot(&vector, &image) / dot(&vector, &vector));
-        if !(size > 0.0 && size.is_finite()) {
-            break;
-        }
-        vector = image.iter().map(|v| v / size).collect();
-    }
-    largest
-}
-
-fn add(to: &mut [f64], factor: f64, vector: &[f64]) {
-    to.iter_mut()
-        .zip(vector)
-        .for_each(|(t, v)| *t += factor * v);
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn norm(vector: &[f64]) -> f64 {
-    dot(vector, vector).sqrt()
 }

@@ -106,7 +106,7 @@ impl From<Convergence> for Effort {
             solver: convergence.solver.name(),
             iterations: convergence.iterations,
             gap: convergence.residual,
-            converged: convergence.converged,
+            converged: convergence.reached,
         }
     }
 }

@@ -136,10 +136,14 @@ impl Curvature for Passes<'_> {
                     let root = inverse.sqrt();
                     let from = block.col(j);
                     let to = scaled.col_mut(j);
-                    to.iter_mut().zip(from.iter()).for_each(|(t, f)| *t = root * f);
+                    to.iter_mut()
+                        .zip(from.iter())
+                        .for_each(|(t, f)| *t = root * f);
                 }
                 triangular::matmul(
-                    matrix.as_mut().submatrix_mut(first, first, size - first, size - first),
+                    matrix
+                        .as_mut()
+                        .submatrix_mut(first, first, size - first, size - first),
                     BlockStructure::TriangularLower,
                     Accum::Add,
                     scaled.as_ref(),
@@ -194,7 +198,14 @@ impl Curvature for Passes<'_> {
                 let count = block.ncols();
                 let mut images = vec![0.0; count];
                 let to = column(&mut images);
-                matmul(to, Accum::Replace, block.transpose(), weights, 1.0, threads());
+                matmul(
+                    to,
+                    Accum::Replace,
+                    block.transpose(),
+                    weights,
+                    1.0,
+                    threads(),
+                );
                 let rows = start..start + count;
                 if let Some([centre, second]) = &mut joining {
                     let (mut a, mut b) = (vec![0.0; count], vec![0.0; count]);
@@ -235,7 +246,11 @@ impl Curvature for Passes<'_> {
     }
 
     fn constant(&self) -> f64 {
-        if self.first > 0 { self.direction[0] } else { 0.0 }
+        if self.first > 0 {
+            self.direction[0]
+        } else {
+            0.0
+        }
     }
 }
 
@@ -278,7 +293,10 @@ impl<'a> Whole<'a> {
     fn apply(&self, shares: &[f64]) -> Vec<f64> {
         let mut vector: Vec<f64> = shares.iter().zip(&self.roots).map(|(s, r)| s / r).collect();
         self.system.solve(&mut vector);
-        vector.iter_mut().zip(&self.roots).for_each(|(v, r)| *v *= r);
+        vector
+            .iter_mut()
+            .zip(&self.roots)
+            .for_each(|(v, r)| *v *= r);
         vector
     }
 

@@ -217,7 +217,9 @@ impl Span {
             })?;
         let values = eigen.S().column_vector();
         let largest = values.iter().copied().fold(0.0, f64::max);
-        let kept: Vec<usize> = (0..count).filter(|&k| values[k] > 1e-14 * largest).collect();
+        let kept: Vec<usize> = (0..count)
+            .filter(|&k| values[k] > 1e-14 * largest)
+            .collect();
         let vectors = Mat::from_fn(count, kept.len(), |i, k| {
             eigen.U()[(i, kept[k])] / values[kept[k]].sqrt()
         });

@@ -157,7 +157,11 @@ impl Svm {
             return self.interior_whole(gram, problem, watch);
         }
         // About the time that the interior-point method would take: n³ operations in each of its steps, n in each of these.
-        let steps = if fits { 10_000 + n * n / 8 } else { 1_000_000.max(200 * n) };
+        let steps = if fits {
+            10_000 + n * n / 8
+        } else {
+            1_000_000.max(200 * n)
+        };
         let found = self.smo(source, &diagonal, problem, steps, watch)?;
         if found.certificate.converged || !fits {
             return Ok(found);

@@ -88,10 +88,7 @@ const FLAT: f64 = 1e-14;
 #[inline(always)]
 pub(super) fn curvature(first: f64, second: f64, inner: f64) -> f64 {
     let terms = first + second;
-    higher(
-        higher(terms - 2.0 * inner, FLAT * terms),
-        f64::MIN_POSITIVE,
-    )
+    higher(higher(terms - 2.0 * inner, FLAT * terms), f64::MIN_POSITIVE)
 }
 
 /// The row j that gains most beside row i of residual `highest`: the largest

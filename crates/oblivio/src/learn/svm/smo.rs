@@ -4,10 +4,10 @@
 //! $\sum_i a_i = 0$. Its gradient is the residual $s = y - \mathcal O a$. The solution is reached where, for some c, no coefficient
 //! with $s_i > c$ can grow and none with $s_i < c$ can fall; c is the intercept.
 
+use super::Margins;
 use super::certificate;
 use super::passes::{self, Extremes, Gain, View};
 use super::rows::Rows;
-use super::Margins;
 use crate::error::Result;
 use crate::learn::Intercept;
 use crate::watch::Watch;
@@ -130,8 +130,16 @@ impl Smo<'_> {
     /// Where coefficient t can go.
     fn set_directions(&mut self, t: usize) {
         let a = self.coefficients[t];
-        self.up[t] = if a < self.most[t] { 0.0 } else { f64::NEG_INFINITY };
-        self.down[t] = if a > self.least[t] { 0.0 } else { f64::INFINITY };
+        self.up[t] = if a < self.most[t] {
+            0.0
+        } else {
+            f64::NEG_INFINITY
+        };
+        self.down[t] = if a > self.least[t] {
+            0.0
+        } else {
+            f64::INFINITY
+        };
     }
 
     /// Adds to a coefficient; a step to the bound ends on it exactly.
