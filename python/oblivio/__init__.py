@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from oblivio._oblivio import __version__ as __version__
     from oblivio._offset import Offset as Offset
     from oblivio._ridge import ObliviousRidge as ObliviousRidge
+    from oblivio._ridge_cv import ObliviousRidgeCV as ObliviousRidgeCV
     from oblivio._scores import Drift as Drift
     from oblivio._transformer import ObliviousTransformer as ObliviousTransformer
 
@@ -47,6 +48,7 @@ _HOME = {
     "ObliviousKernel": "_kernel",
     "ObliviousLogistic": "_classifier",
     "ObliviousRidge": "_ridge",
+    "ObliviousRidgeCV": "_ridge_cv",
     "ObliviousSVC": "_classifier",
     "ObliviousTransformer": "_transformer",
     "UnknownCategoryError": "_oblivio",
@@ -65,6 +67,7 @@ __all__ = [
     "ObliviousKernel",
     "ObliviousLogistic",
     "ObliviousRidge",
+    "ObliviousRidgeCV",
     "ObliviousSVC",
     "ObliviousTransformer",
     "Offset",

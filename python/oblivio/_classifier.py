@@ -29,6 +29,12 @@ class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc
 
     _learner: ClassVar[str]
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # What a sensitive column tells of the classes is meant to be lost.
+        tags.classifier_tags.poor_score = self.sensitive_feature_ids is not None
+        return tags
+
     def fit(
         self,
         X: Any,

@@ -51,6 +51,16 @@ class ScoreModel:
         classes: tuple[Sequence[str], bool] | None = None,
         progress: _Progress = None,
     ) -> tuple[ScoreModel, list[str], dict[str, int], list[tuple[str, int, float | None, bool]]]: ...
+    @staticmethod
+    def path(
+        table: _Table,
+        sensitive_columns: Sequence[_Column],
+        target: _Numbers,
+        weights: _Numbers | None,
+        settings: Mapping[str, Any],
+        grid: tuple[str, Sequence[float], Sequence[float], Sequence[float]],
+        progress: _Progress = None,
+    ) -> tuple[dict[str, _Numbers], int, str]: ...
     def predict(
         self, table: _Table, sensitive_columns: Sequence[_Column] | None = None, progress: _Progress = None
     ) -> tuple[list[_Numbers], list[_Numbers], dict[str, int]]: ...

@@ -19,7 +19,72 @@ from oblivio._stream import NeedsComponents, Streamed
 __all__ = ["Drift", "OblivioWarning", "ObliviousRidge"]
 
 
-class ObliviousRidge(RegressorMixin, Streamed, Saved, Scored):  # type: ignore[misc]
+class Regression(RegressorMixin, Saved, Scored):  # type: ignore[misc]
+    """Fitted kernel ridge regression."""
+
+    __metadata_request__fit: ClassVar = {"reference_rows": True}
+
+    def refresh(
+        self, X: Any, *, sensitive_features: Any = None, sample_weight: Any = None, min_rows: int = 30
+    ) -> list[Drift]:
+        """Take the offsets from new rows, which need no labels: for when the features have drifted since the fit.
+
+        The regression stays as it is. A later ``partial_fit`` has the offsets of its own rows again.
+
+        Parameters
+        ----------
+        X, sensitive_features
+            As in :meth:`predict`. Rows without a cell of their own are left out.
+        sample_weight : array of shape (n_samples,), default=None
+            How often each row counts.
+        min_rows : int, default=30
+            A cell with fewer new rows keeps its mean.
+
+        Returns
+        -------
+        list of Drift
+            One for each cell.
+        """
+        return self._renew(X, sensitive_features, sample_weight, min_rows)[0]
+
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
+        """Predict: h(x) − t·b(s).
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            As in the fit.
+        sensitive_features : array, Series, frame or list, default=None
+            As in the fit.
+        """
+        return self._scores(X, sensitive_features, "predict")[0]
+
+    def score(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
+        """R² of the predictions.
+
+        Removing the influence of a feature that the target depends on lowers it. A model that leaks the sensitive
+        features scores better: do not choose ``strength`` or ``cells`` by this number.
+        """
+        predictions = self.predict(X, sensitive_features=sensitive_features)
+        return float(r2_score(y, predictions, sample_weight=sample_weight))
+
+    @property
+    def dual_coef_(self) -> np.ndarray[Any, Any]:
+        """The coefficients of the kernel expansion."""
+        return self._fitted_model().coefficients[0]
+
+    @property
+    def intercept_(self) -> float:
+        """The constant."""
+        return float(self._fitted_model().intercepts[0])
+
+    @property
+    def offsets_(self) -> np.ndarray[Any, Any]:
+        """The offset of each cell."""
+        return self._fitted_model().offsets[0]
+
+
+class ObliviousRidge(Streamed, Regression):  # type: ignore[misc]
     """Kernel ridge regression whose predictions have the influence of sensitive features taken out.
 
     On the reference rows (by default: all rows of the fit) the mean prediction is the same in every cell of the
@@ -120,8 +185,6 @@ class ObliviousRidge(RegressorMixin, Streamed, Saved, Scored):  # type: ignore[m
     >>> model.predict(x, sensitive_features=group).round(3)
     array([5., 6., 7., 5., 6., 7.])
     """
-
-    __metadata_request__fit: ClassVar = {"reference_rows": True}
 
     def __init__(
         self,
@@ -254,70 +317,11 @@ class ObliviousRidge(RegressorMixin, Streamed, Saved, Scored):  # type: ignore[m
         warn([*remarks, *more], uses | {case: uses[case] + times for case, times in added.items()})
         return self
 
-    def refresh(
-        self, X: Any, *, sensitive_features: Any = None, sample_weight: Any = None, min_rows: int = 30
-    ) -> list[Drift]:
-        """Take the offsets from new rows, which need no labels: for when the features have drifted since the fit.
-
-        The regression stays as it is. A later ``partial_fit`` has the offsets of its own rows again.
-
-        Parameters
-        ----------
-        X, sensitive_features
-            As in :meth:`predict`. Rows without a cell of their own are left out.
-        sample_weight : array of shape (n_samples,), default=None
-            How often each row counts.
-        min_rows : int, default=30
-            A cell with fewer new rows keeps its mean.
-
-        Returns
-        -------
-        list of Drift
-            One for each cell.
-        """
-        return self._renew(X, sensitive_features, sample_weight, min_rows)[0]
-
-    def predict(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
-        """Predict: h(x) − t·b(s).
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            As in the fit.
-        sensitive_features : array, Series, frame or list, default=None
-            As in the fit.
-        """
-        return self._scores(X, sensitive_features, "predict")[0]
-
-    def score(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
-        """R² of the predictions.
-
-        Removing the influence of a feature that the target depends on lowers it. A model that leaks the sensitive
-        features scores better: do not choose ``strength`` or ``cells`` by this number.
-        """
-        predictions = self.predict(X, sensitive_features=sensitive_features)
-        return float(r2_score(y, predictions, sample_weight=sample_weight))
-
     def _ridge_settings(
         self, features: Features, sensitive: list[NamedColumn], reference_rows: Any = None
     ) -> dict[str, Any]:
         learner = {"learner": "ridge", "penalty": number("alpha", self.alpha)}
         return self._score_settings(features, sensitive, reference_rows) | learner
-
-    @property
-    def dual_coef_(self) -> np.ndarray[Any, Any]:
-        """The coefficients of the kernel expansion."""
-        return self._fitted_model().coefficients[0]
-
-    @property
-    def intercept_(self) -> float:
-        """The constant."""
-        return float(self._fitted_model().intercepts[0])
-
-    @property
-    def offsets_(self) -> np.ndarray[Any, Any]:
-        """The offset of each cell."""
-        return self._fitted_model().offsets[0]
 
 
 def read_target(y: Any, rows: int, who: str = "ObliviousRidge") -> tuple[str, np.ndarray[Any, Any]]:

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyReadonlyArray1};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use oblivio::{
-    Batch, Checkpoint, Encoder, GridPoint, Model, Moments as Engine, SensitiveRows, Training, Uses,
+    Batch, Checkpoint, Encoder, Model, Moments as Engine, SensitiveRows, Training, Uses,
 };
 
-use super::scores::{ScoreModel, feature_columns};
+use super::scores::{ScoreModel, feature_columns, grid_columns};
 use super::{Reduced, texts, uses_dict};
 use crate::errors::{InvalidInputError, raise};
 use crate::input::{NamedColumn, Table, sensitive};
@@ -160,18 +160,10 @@ impl Moments {
         let points = run::owned(py, None, move |watch| {
             ridge.grid(&moments, &strengths, &penalties, watch)
         })?;
-        let columns = PyDict::new(py);
-        let column = |name: &str, value: fn(&GridPoint) -> f64| {
-            let values: Vec<f64> = points.iter().map(value).collect();
-            columns.set_item(name, values.into_pyarray(py))
-        };
-        column("strength", |point| point.strength)?;
-        column("alpha", |point| point.penalty)?;
-        column("error", |point| point.error)?;
-        column("gcv", |point| point.gcv)?;
-        column("correlation_ratio", |point| point.correlation_ratio)?;
-        column("expected", |point| point.expected)?;
-        column("gap", |point| point.gap)?;
+        let columns = grid_columns(py, &points)?;
+        // What only rows could tell.
+        columns.del_item("gamma")?;
+        columns.del_item("left_out_error")?;
         Ok(columns)
     }
 

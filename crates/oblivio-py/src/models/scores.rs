@@ -4,7 +4,10 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use oblivio::{Drift, Encoder, Labels, Model, Predictor, Summary, Training, Uses};
+use oblivio::{
+    Bandwidths, Drift, Encoder, GridPoint, Labels, Model, PathGrid, Predictor, Summary, Training,
+    Uses,
+};
 
 use super::{Reduced, rows_of, sensitive_columns, texts, uses_dict};
 use crate::errors::raise;
@@ -95,6 +98,51 @@ impl ScoreModel {
         }
         let efforts = summaries.iter().map(effort_row).collect();
         Ok((Self(model), remarks, uses, efforts))
+    }
+
+    /// Error and dependence of ridge regressions by leaving out each row, for every bandwidth, strength and penalty: the columns
+    /// of a table, the row that was chosen, and its kernel. Bandwidths are `given`, `gammas` or `multiples`, and numbers.
+    #[staticmethod]
+    #[pyo3(signature = (table, sensitive_columns, target, weights, settings, grid, progress=None))]
+    fn path<'py>(
+        py: Python<'py>,
+        table: Table<'py>,
+        sensitive_columns: Vec<NamedColumn<'py>>,
+        target: PyReadonlyArray1<'py, f64>,
+        weights: Option<PyReadonlyArray1<'py, f64>>,
+        settings: &Bound<'py, PyDict>,
+        grid: (&str, Vec<f64>, Vec<f64>, Vec<f64>),
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyDict>, usize, String)> {
+        let (common, settings) = settings::scores(settings)?;
+        let (kind, numbers, strengths, penalties) = grid;
+        let grid = PathGrid {
+            bandwidths: match kind {
+                "gammas" => Bandwidths::Gammas(numbers),
+                "multiples" => Bandwidths::Multiples(numbers),
+                _ => Bandwidths::Given,
+            },
+            strengths,
+            penalties,
+        };
+        let target = target.as_array().to_vec();
+        let weights = weights.map(|w| w.as_array().to_vec());
+        let weights = weights.as_deref();
+        let unseen = settings.partition.policies.category;
+        let encoder = table.encoder(&common, weights, unseen).map_err(raise)?;
+        let (points, _) = table.points(&encoder).map_err(raise)?;
+        let sensitive = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
+        let path = run::borrowed(py, progress, |watch| {
+            let training = Training {
+                points: &points,
+                sensitive: &sensitive,
+                targets: &target,
+                weights,
+            };
+            settings.path(training, &grid, watch)
+        })?;
+        let columns = grid_columns(py, &path.points)?;
+        Ok((columns, path.best, path.settings.kernel.to_string()))
     }
 
     /// For each score its values and those before the offset; and how often policies were used.
@@ -283,6 +331,30 @@ impl ScoreModel {
     fn feature_columns(&self) -> Vec<(String, Option<Vec<String>>)> {
         feature_columns(&self.0.encoder)
     }
+}
+
+/// The columns of a table of grid points.
+pub(super) fn grid_columns<'py>(
+    py: Python<'py>,
+    points: &[GridPoint],
+) -> PyResult<Bound<'py, PyDict>> {
+    let columns = PyDict::new(py);
+    let all: [(&str, fn(&GridPoint) -> f64); 9] = [
+        ("gamma", |point| point.gamma.unwrap_or(f64::NAN)),
+        ("strength", |point| point.strength),
+        ("alpha", |point| point.penalty),
+        ("error", |point| point.error),
+        ("left_out_error", |point| point.left_out.unwrap_or(f64::NAN)),
+        ("gcv", |point| point.gcv),
+        ("correlation_ratio", |point| point.correlation_ratio),
+        ("expected", |point| point.expected),
+        ("gap", |point| point.gap),
+    ];
+    for (name, value) in all {
+        let values: Vec<f64> = points.iter().map(value).collect();
+        columns.set_item(name, values.into_pyarray(py))?;
+    }
+    Ok(columns)
 }
 
 fn effort_row(summary: &Summary) -> EffortRow {

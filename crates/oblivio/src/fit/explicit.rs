@@ -6,7 +6,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use super::{CellSummary, Fit, Mode, Settings, Summary};
+use super::{CellSummary, Fit, GridPoint, Mode, Settings, Summary};
 use crate::error::{Error, Result, Warning};
 use crate::features::CellShifts;
 use crate::gather::{Gather, Rows};
@@ -132,6 +132,34 @@ impl StreamFit {
         self.gather.update(batch, watch)
     }
 
+    /// The penalty of the least generalised cross-validation among these, and what all of them gave.
+    ///
+    /// Needs training rows that also estimate.
+    pub fn choose(
+        &mut self,
+        settings: &Settings,
+        penalties: &[f64],
+        watch: &Watch,
+    ) -> Result<(f64, Vec<GridPoint>)> {
+        if !self.gather.overlap() {
+            return Err(Error::InvalidParameter {
+                name: "the reference of a fit that chooses its penalty",
+                expected: "all rows",
+                value: settings.reference.name().into(),
+            });
+        }
+        let strengths = [settings.strength];
+        let points = settings.grid(&self.gather.reference, &strengths, penalties, watch)?;
+        let best = points.iter().min_by(|a, b| a.gcv.total_cmp(&b.gcv));
+        let penalty = best.map_or(settings.penalty, |point| point.penalty);
+        let settings = Settings {
+            penalty,
+            ..settings.clone()
+        };
+        self.ridge = settings.ridge()?;
+        Ok((penalty, points))
+    }
+
     /// Solves for what the rows so far amount to.
     pub fn solve(&self, watch: &Watch) -> Result<Solved> {
         let training_rows = self.gather.training().rows();
@@ -155,7 +183,13 @@ impl StreamFit {
         let (shift, uses) = cells.shifts(training)?;
         let taken = (self.mode == Mode::Oblivious).then_some((&shift, self.strength));
         let mut design = Design::new(training, taken)?;
-        let turn = self.turn(&cells, &reference.origin)?;
+        let turn = match self.mode {
+            Mode::SensitiveFree => {
+                let knobs = (self.strength, self.ridge.penalty());
+                Some(turn(&cells, &reference.origin, self.restraint, knobs)?)
+            }
+            _ => None,
+        };
         if let Some(turn) = &turn {
             design = design.turned(turn.as_ref());
         }
@@ -186,21 +220,6 @@ impl StreamFit {
             summary,
             left_out,
         })
-    }
-
-    /// What keeps h away from the shifts, in the sensitive-free mode.
-    fn turn(&self, cells: &CellFeatures, origin: &[f64]) -> Result<Option<Mat<f64>>> {
-        if self.mode != Mode::SensitiveFree {
-            return Ok(None);
-        }
-        let shifts = CellShifts {
-            partition: cells.partition.clone(),
-            strength: 1.0,
-            means: cells.absolute(origin),
-        };
-        let knobs = (self.strength, self.ridge.penalty());
-        let (turn, _) = shifts.turn(self.plan.map.len(), self.restraint, knobs)?;
-        Ok(Some(turn))
     }
 
     /// $\langle w, R k_L(x)\rangle$ is an expansion over the basis with coefficients $Rw$.
@@ -288,6 +307,23 @@ impl Solved {
             summary,
         })
     }
+}
+
+/// What keeps h away from the shifts of these cells, in the sensitive-free mode.
+pub(super) fn turn(
+    cells: &CellFeatures,
+    origin: &[f64],
+    restraint: Restraint,
+    knobs: (f64, f64),
+) -> Result<Mat<f64>> {
+    let shifts = CellShifts {
+        partition: cells.partition.clone(),
+        strength: 1.0,
+        means: cells.absolute(origin),
+    };
+    // Of the origin, an entry belongs to the target.
+    let (turn, _) = shifts.turn(origin.len() - 1, restraint, knobs)?;
+    Ok(turn)
 }
 
 impl LeftOut {

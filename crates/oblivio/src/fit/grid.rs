@@ -1,10 +1,15 @@
 //! Every strength and penalty, from moments alone.
 
-use super::Settings;
-use crate::error::Result;
+use faer::Mat;
+
+use super::explicit::turn;
+use super::{Mode, Settings};
+use crate::error::{Error, Result};
 use crate::learn::dot;
 use crate::moments::{Design, Moments};
+use crate::named::Named;
 use crate::oblivious::check_strength;
+use crate::sensitive_free::Restraint;
 use crate::watch::Watch;
 
 /// What one strength and penalty give on the rows of the moments.
@@ -31,9 +36,9 @@ pub struct GridPoint {
 }
 
 impl Settings {
-    /// Error and dependence of oblivious ridge regression for every strength and penalty, all rows estimating.
+    /// Error and dependence of ridge regression for every strength and penalty, all rows estimating.
     ///
-    /// Error alone is no guide to a strength: leaking S lowers it.
+    /// Error alone is no guide to a strength: leaking S lowers it. Not m-oblivious, whose error needs single rows.
     pub fn grid(
         &self,
         moments: &Moments,
@@ -41,6 +46,15 @@ impl Settings {
         penalties: &[f64],
         watch: &Watch,
     ) -> Result<Vec<GridPoint>> {
+        self.check()?;
+        let mode = self.effective_mode(moments.plan().has_sensitive());
+        if mode == Mode::MOblivious || matches!(self.restraint, Restraint::Soft(_)) {
+            return Err(Error::InvalidParameter {
+                name: "the mode of a grid from moments",
+                expected: "plain, oblivious or sensitive-free, the last without eta",
+                value: self.mode.name().into(),
+            });
+        }
         let sums = moments.clone().whitened(watch)?;
         let cells = sums.cells()?;
         let (shift, _) = cells.shifts(&sums)?;
@@ -51,19 +65,36 @@ impl Settings {
         for &strength in strengths {
             check_strength(strength)?;
             watch.check()?;
-            let taken = (strength > 0.0).then_some((&shift, strength));
-            let design = Design::new(&sums, taken)?;
+            let oblivious = mode == Mode::Oblivious && strength > 0.0;
+            let mut design = Design::new(&sums, oblivious.then_some((&shift, strength)))?;
             let features = design.len();
             let overall = design.means().0;
+            let turn = match mode {
+                Mode::SensitiveFree => {
+                    // A penalty would matter only with eta.
+                    let knobs = (strength, self.penalty);
+                    Some(turn(&cells, &sums.origin, self.restraint, knobs)?)
+                }
+                _ => None,
+            };
+            if let Some(turn) = &turn {
+                design = design.turned(turn.as_ref());
+            }
             for (point, weights) in self.ridge()?.path(&design, penalties)? {
+                let variance = design.variance(&weights);
+                let unturned = |turn: &Mat<f64>| -> Vec<f64> {
+                    let entry = |k: usize| dot(turn.col_as_slice(k), &weights);
+                    (0..features).map(entry).collect()
+                };
+                let weights = turn.as_ref().map_or_else(|| weights.clone(), unturned);
                 // The mean score of a cell less that of all: what is left of the shift.
                 let centre = dot(&weights, &overall);
+                let remains = if oblivious { 1.0 - strength } else { 1.0 };
                 let left: Vec<f64> = means
                     .chunks(features)
-                    .map(|mean| (1.0 - strength) * (dot(&weights, mean) - centre))
+                    .map(|mean| remains * (dot(&weights, mean) - centre))
                     .collect();
                 let between: f64 = left.iter().zip(mass).map(|(d, m)| m * d * d).sum();
-                let variance = design.variance(&weights);
                 let most = left.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 let least = left.iter().copied().fold(f64::INFINITY, f64::min);
                 points.push(GridPoint {

@@ -17,11 +17,11 @@ use crate::classes::Classes;
 use crate::column::Column;
 use crate::encoder::{Encoder, Scaling, complete, find};
 use crate::error::{Error, Result, Warning};
-use crate::fit::{Fit, Mode, Settings, Summary, Training};
+use crate::fit::{Fit, Mode, Path, PathGrid, Settings, Summary, Training};
 use crate::learn::Learner;
 use crate::named::Named;
 use crate::partition::Uses;
-use crate::points::check_weights;
+use crate::points::{Points, check_weights};
 use crate::predictor::{Prediction, Predictor};
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
@@ -93,6 +93,25 @@ pub struct Roles<'a> {
 }
 
 impl Model {
+    /// Leave-one-out errors and dependence for a grid of ridge regressions on the columns of a table; see [`Settings::path`].
+    pub fn path(
+        roles: Roles,
+        scaling: Scaling,
+        settings: &Settings,
+        grid: &PathGrid,
+        watch: &Watch,
+    ) -> Result<Path> {
+        let (_, points, sensitive) = encoded(&roles, scaling, settings)?;
+        let targets = roles.target.to_numbers()?;
+        let training = Training {
+            points: &points,
+            sensitive: &sensitive,
+            targets: &targets,
+            weights: roles.weights,
+        };
+        settings.path(training, grid, watch)
+    }
+
     /// Fits one score or several to the columns of a table.
     pub fn fit(
         roles: Roles,
@@ -100,31 +119,7 @@ impl Model {
         settings: &Settings,
         watch: &Watch,
     ) -> Result<(Self, Vec<Summary>)> {
-        let rows = roles.target.len();
-        if roles.features.is_empty() {
-            return Err(Error::InvalidParameter {
-                name: "number of features",
-                expected: "at least 1",
-                value: "0".into(),
-            });
-        }
-        for column in roles.features {
-            if column.len() != rows {
-                return Err(Error::Length {
-                    what: "a feature",
-                    found: column.len(),
-                    needed: rows,
-                });
-            }
-        }
-        complete(roles.target)?;
-        let ones = vec![1.0; rows];
-        let weights = roles.weights.unwrap_or(&ones);
-        check_weights(weights, rows)?;
-        let unseen = settings.partition.policies.category;
-        let encoder = Encoder::fit(roles.features, scaling, weights, unseen)?;
-        let (points, _) = encoder.encode(roles.features)?;
-        let sensitive = Sensitive::new(roles.sensitive.to_vec(), rows)?;
+        let (encoder, points, sensitive) = encoded(&roles, scaling, settings)?;
         let name = &roles.target.name;
         if settings.learner.classifies() {
             let own = Labels::of(roles.target);
@@ -275,6 +270,40 @@ impl Card {
             warnings: summary.warnings.iter().map(Warning::to_string).collect(),
         }
     }
+}
+
+/// The encoding of a table's columns, its points and its sensitive part.
+fn encoded(
+    roles: &Roles,
+    scaling: Scaling,
+    settings: &Settings,
+) -> Result<(Encoder, Points<'static>, Sensitive)> {
+    let rows = roles.target.len();
+    if roles.features.is_empty() {
+        return Err(Error::InvalidParameter {
+            name: "number of features",
+            expected: "at least 1",
+            value: "0".into(),
+        });
+    }
+    for column in roles.features {
+        if column.len() != rows {
+            return Err(Error::Length {
+                what: "a feature",
+                found: column.len(),
+                needed: rows,
+            });
+        }
+    }
+    complete(roles.target)?;
+    let ones = vec![1.0; rows];
+    let weights = roles.weights.unwrap_or(&ones);
+    check_weights(weights, rows)?;
+    let unseen = settings.partition.policies.category;
+    let encoder = Encoder::fit(roles.features, scaling, weights, unseen)?;
+    let (points, _) = encoder.encode(roles.features)?;
+    let sensitive = Sensitive::new(roles.sensitive.to_vec(), rows)?;
+    Ok((encoder, points, sensitive))
 }
 
 fn ridge() -> String {

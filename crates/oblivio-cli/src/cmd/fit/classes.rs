@@ -7,9 +7,10 @@ use anyhow::{Result, ensure};
 use faer::MatRef;
 use oblivio::{
     Assignment, Column, Encoder, Error, FeatureRows, Labelled, Labels, Model, ROWS, Sensitive,
-    Settings, Summary, Turned, Uses, Watch,
+    Settings, Turned, Uses, Watch,
 };
 
+use super::Fitted;
 use super::columns::Rows;
 use super::stream::{Pass, Sums, check_memory};
 use crate::progress::{RowBar, watched};
@@ -23,7 +24,7 @@ struct Outcomes {
 
 impl Pass<'_> {
     /// The decisions between the classes of the target.
-    pub(super) fn classify(mut self, settings: &Settings) -> Result<(Model, Vec<Summary>)> {
+    pub(super) fn classify(mut self, settings: &Settings) -> Result<Fitted> {
         check_memory(self.components)?;
         settings.check()?;
         ensure!(
@@ -52,7 +53,12 @@ impl Pass<'_> {
         let turned = Turned::new(settings, features, warnings)?;
         let fits = self.decisions(settings, &turned, &encoder, (&labels, &outcomes))?;
         let target = self.args.target.as_deref().unwrap_or("");
-        Ok(Model::classifier(encoder, fits, target, &labels, settings))
+        let (model, summaries) = Model::classifier(encoder, fits, target, &labels, settings);
+        Ok(Fitted {
+            model,
+            summaries,
+            path: Vec::new(),
+        })
     }
 
     fn decisions(

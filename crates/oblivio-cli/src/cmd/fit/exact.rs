@@ -1,11 +1,12 @@
 //! The exact path: all rows in memory, and a matrix of their pairs.
 
 use anyhow::{Result, ensure};
-use oblivio::{Labels, Model, Scaling, Settings, Summary};
+use oblivio::{Labels, Model, PathGrid, Scaling, Settings};
 use rayon::ThreadPool;
 
-use super::Args;
+use super::args::Alpha;
 use super::columns::Columns;
+use super::{Args, Fitted};
 use crate::progress::watched;
 use crate::report;
 use crate::table::Source;
@@ -17,7 +18,7 @@ pub(super) fn fit(
     source: &Source,
     columns: &Columns,
     pool: &ThreadPool,
-) -> Result<(Model, Vec<Summary>)> {
+) -> Result<Fitted> {
     let mut rows = columns.rows(&source.table_of(&columns.names())?)?;
     columns.check_positive(rows.has_positive, source)?;
     say_dropped(rows.dropped, source.rows())?;
@@ -30,17 +31,31 @@ pub(super) fn fit(
         // Without a target the fit is of features, on landmarks.
         anyhow::bail!("there is no target to predict; give --target");
     };
+    let (settings, path) = if args.alpha == Alpha::Auto {
+        let grid = PathGrid::usual(settings.strength);
+        let path = watched(pool, |watch| {
+            Model::path(rows.roles(target, None), scaling, settings, &grid, watch)
+        })?;
+        (path.settings, path.points)
+    } else {
+        (settings.clone(), Vec::new())
+    };
     let labels = settings
         .learner
         .classifies()
         .then(|| columns.labels(Labels::of(target)));
-    watched(pool, |watch| {
+    let (model, summaries) = watched(pool, |watch| {
         Model::fit(
             rows.roles(target, labels.as_ref()),
             scaling,
-            settings,
+            &settings,
             watch,
         )
+    })?;
+    Ok(Fitted {
+        model,
+        summaries,
+        path,
     })
 }
 

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use oblivio::{Mode, Model, Named, Scaling, Summary, Transformer, Warning};
+use oblivio::{GridPoint, Mode, Model, Named, Scaling, Summary, Transformer, Warning};
 use rayon::ThreadPool;
 use serde_json::json;
 
@@ -22,6 +22,15 @@ use self::stream::Pass;
 use crate::cmd::stream::opened;
 use crate::report::{self, CellLine};
 use crate::table;
+
+/// What a fit gives.
+struct Fitted {
+    model: Model,
+    /// One for each score.
+    summaries: Vec<Summary>,
+    /// The penalties that were tried, if it was to be found.
+    path: Vec<GridPoint>,
+}
 
 pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     let settings = args.settings()?;
@@ -50,7 +59,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         pool,
         saved,
     };
-    let (model, summaries) = match (settings.components, &args.target) {
+    let fitted = match (settings.components, &args.target) {
         (Some(components), None) => {
             let features = Args::features(&settings, components);
             let (transformer, warnings, rows) = pass(components, saved).features(&features)?;
@@ -70,6 +79,11 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
             exact::fit(args, &settings, scaling, &source, &columns, pool)?
         }
     };
+    let Fitted {
+        model,
+        summaries,
+        path,
+    } = fitted;
     table::write_bytes(&args.output, &model.to_bytes()?)?;
     saved::forget(args.checkpoint.as_deref());
     // Decisions between classes share their rows, and so most of what there is to say.
@@ -83,8 +97,13 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     for use_ in report::uses(summaries[0].uses) {
         report::remark(format_args!("note: {use_}"));
     }
-    say(args, &as_json(&model, &summaries, &warnings), |out| {
-        print(&model, &summaries, args, out)
+    let mut json = as_json(&model, &summaries, &warnings);
+    if let (false, Some(json)) = (path.is_empty(), json.as_object_mut()) {
+        json.insert("path".into(), path.iter().map(point_json).collect());
+    }
+    say(args, &json, |out| {
+        print(&model, &summaries, args, out)?;
+        print_path(&path, out)
     })
 }
 
@@ -269,6 +288,57 @@ fn print(
         }
     }
     Ok(())
+}
+
+fn point_json(point: &GridPoint) -> serde_json::Value {
+    json!({
+        "strength": point.strength,
+        "penalty": point.penalty,
+        "training-error": point.error,
+        "leave-one-out-error": point.left_out,
+        "gcv": point.gcv,
+        "correlation-ratio": point.correlation_ratio,
+        "expected-if-independent": point.expected,
+        "gap": point.gap,
+    })
+}
+
+/// The penalties that were tried: error and dependence side by side.
+fn print_path(path: &[GridPoint], out: &mut dyn Write) -> std::io::Result<()> {
+    let Some(first) = path.first() else {
+        return Ok(());
+    };
+    let score = if first.left_out.is_some() {
+        "leave-one-out"
+    } else {
+        "root of GCV"
+    };
+    let mut grid = comfy_table::Table::new();
+    grid.load_style(comfy_table::presets::NOTHING);
+    grid.set_header(["penalty", score, "variance explained by the cells"]);
+    let error = |point: &GridPoint| point.left_out.unwrap_or(point.gcv.sqrt());
+    let least = path.iter().map(error).fold(f64::INFINITY, f64::min);
+    for point in path {
+        let chosen = if error(point) == least {
+            " (chosen)"
+        } else {
+            ""
+        };
+        grid.add_row([
+            report::number(point.penalty),
+            format!("{}{chosen}", report::number(error(point))),
+            report::number(point.correlation_ratio),
+        ]);
+    }
+    writeln!(out, "\nerror and dependence by penalty")?;
+    for line in grid.lines() {
+        writeln!(out, " {}", line.trim_end())?;
+    }
+    writeln!(
+        out,
+        "  variance expected if independent: {}",
+        report::number(first.expected)
+    )
 }
 
 /// What was asked for, where nothing is taken off the score to show it by.

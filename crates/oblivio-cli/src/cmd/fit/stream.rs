@@ -4,15 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use oblivio::{
-    Batch, Checkpoint, Column, Components, Encoder, FeatureFit, FeatureSettings, Model, Scaling,
-    Sensitive, SensitiveRows, Settings, StreamFit, Summary, Survey, Transformer, Warning, Watch,
+    Batch, Checkpoint, Column, Components, Encoder, FeatureFit, FeatureSettings, Model, PathGrid,
+    Scaling, Sensitive, SensitiveRows, Settings, StreamFit, Survey, Transformer, Warning, Watch,
 };
 use rayon::ThreadPool;
 
-use super::Args;
+use super::args::Alpha;
 use super::columns::{Columns, Rows};
 use super::exact::say_dropped;
 use super::saved::Saved;
+use super::{Args, Fitted};
 use crate::cmd::stream::in_table;
 use crate::progress::{RowBar, watched};
 use crate::table::Source;
@@ -46,7 +47,7 @@ impl Sums {
 
 impl Pass<'_> {
     /// Ridge regression of the target.
-    pub(super) fn fit(mut self, settings: &Settings) -> Result<(Model, Vec<Summary>)> {
+    pub(super) fn fit(mut self, settings: &Settings) -> Result<Fitted> {
         check_memory(self.components)?;
         let found = self.find(&format!("{settings:?}"))?;
         let (encoder, fit) = if let Some(checkpoint) = found {
@@ -58,9 +59,15 @@ impl Pass<'_> {
             })?
         };
         let sums = self.gather(&encoder, Sums::Ridge(Box::new(fit)))?;
-        let Sums::Ridge(fit) = sums else {
+        let Sums::Ridge(mut fit) = sums else {
             bail!("the checkpoint is of another kind of fit; remove it");
         };
+        let (mut settings, mut path) = (settings.clone(), Vec::new());
+        if self.args.alpha == Alpha::Auto {
+            let penalties = PathGrid::usual(settings.strength).penalties;
+            (settings.penalty, path) =
+                watched(self.pool, |watch| fit.choose(&settings, &penalties, watch))?;
+        }
         let mut solved = watched(self.pool, |watch| fit.solve(watch))?;
         if solved.needs_rows() {
             let bar = RowBar::new("leaving out each row", self.source.rows());
@@ -71,8 +78,12 @@ impl Pass<'_> {
             })?;
         }
         let target = self.args.target.as_deref().unwrap_or("");
-        let (model, summary) = Model::new(encoder, solved.finish()?, target, settings);
-        Ok((model, vec![summary]))
+        let (model, summary) = Model::new(encoder, solved.finish()?, target, &settings);
+        Ok(Fitted {
+            model,
+            summaries: vec![summary],
+            path,
+        })
     }
 
     /// Features of the rows, for a learner to come.

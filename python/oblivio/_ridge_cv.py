@@ -1,0 +1,271 @@
+"""Kernel ridge regression whose penalty and bandwidth are found by leaving out each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from oblivio import _oblivio
+from oblivio._base import number
+from oblivio._input import warn
+from oblivio._ridge import Regression, read_target
+
+__all__ = ["ObliviousRidgeCV"]
+
+#: From a millionth to a thousand.
+ALPHAS = tuple(4.0**k for k in range(-10, 6))
+#: What ``gammas="auto"`` multiplies the kernel's gamma by.
+MULTIPLES = (0.0625, 0.25, 1.0, 4.0, 16.0)
+
+
+class ObliviousRidgeCV(Regression):
+    """Kernel ridge regression on oblivious features, its penalty and bandwidth found by exact leave-one-out.
+
+    One eigendecomposition for each bandwidth gives the leave-one-out error of every penalty and strength, exactly, with
+    the conditional means held fixed. Of the strengths the largest is used: a strength is never chosen by error, for a
+    model that leaks the sensitive features has less of it. ``path_`` has the error and the dependence of all side by
+    side.
+
+    Parameters
+    ----------
+    kernel : str or Kernel, default="rbf"
+        ``"rbf"``, ``"laplacian"``, ``"poly"``, ``"linear"``, ``"matern12"``, ``"matern32"``, ``"matern52"``, an
+        expression such as ``"rbf(gamma=2) + linear"``, or a :class:`Kernel`.
+    gamma : float, "scale" or "median", default="scale"
+        As in the kernel's formula. ``"scale"`` is 1/(d·Var X), ``"median"`` one over the median (squared) distance.
+    degree, coef0 : int and float, default=3 and 1.0
+        Of the polynomial kernel.
+    alphas : sequence of floats or None, default=None
+        The penalties to try; None is 16 of them from a millionth to a thousand.
+    gammas : "auto", None or sequence of floats, default="auto"
+        The values of gamma to try: one sixteenth to sixteen times that of the kernel; none but that; or these.
+    strengths : sequence of floats, default=(1.0,)
+        How much is taken out: all are in ``path_``, and the largest is fitted.
+    n_components : int or None, default=None
+        None is the exact path, where the leave-one-out error decides. A number is the explicit path, on so many
+        landmarks: generalised cross-validation decides, and gamma is that of the kernel.
+    landmarks : {"cholesky", "k-means++", "uniform", "fourier"}, default="cholesky"
+        How landmarks are chosen among the distinct rows of the fit: each drawn in proportion to what the ones before
+        leave of k(x, x); in proportion to the squared distance from the nearest one before; or all alike.
+        ``"fourier"`` has random waves in their place, which depend on the kernel and the seed alone; they need a
+        single rbf, laplacian or Matérn kernel and come less near to it.
+    tolerance : float, default=0.0
+        Landmarks stop being added once the share of the kernel's trace they leave out is no more than this. For
+        ``landmarks="cholesky"`` only: the others cannot tell.
+    fit_intercept : bool, default=False
+        Learn a constant, without a penalty.
+    mode : {"oblivious", "m-oblivious", "plain", "sensitive-free"}, default="oblivious"
+        Learn on oblivious features; or learn on plain ones and take the offsets off (for chains S → X → Y); or take
+        nothing off; or learn a function whose mean is the same in every cell, which needs no sensitive values to
+        predict and costs more accuracy.
+    cells : int, "auto" or "paper", default="auto"
+        Cells of each continuous sensitive feature.
+    binning : {"quantile", "uniform", "dyadic"}, default="quantile"
+        Where those cells begin and end.
+    reference : {"all", "half"}, default="all"
+        Rows that estimate the conditional means. With ``"half"`` the other half trains, as in the paper.
+    handle_unknown : {"error", "population", "zero"}, default="error"
+        For sensitive categories that no reference row has.
+    sensitive_bounds : pair or dict, default=None
+        Bounds of continuous sensitive features, for uniform and dyadic cells.
+    sensitive_feature_ids : names or positions, default=None
+        Columns of X that are sensitive. They are not features.
+    categorical_features : "auto" or names or positions, default="auto"
+        Columns of X to read as categories. By default text, booleans and categorical dtypes.
+    categorical_sensitive : "auto" or names or positions, default="auto"
+        Sensitive features to read as categories; all others are then continuous. By default text, booleans, and whole
+        numbers with at most 20 distinct values.
+    standardize : bool, default=False
+        Scale number columns of X to mean 0 and standard deviation 1.
+    random_state : int, RandomState or None, default=None
+        Seed of everything random. None is the seed 0.
+    verbose : bool, default=False
+        Show a progress bar, if tqdm is installed.
+
+    Attributes
+    ----------
+    path_ : DataFrame or dict of ndarray
+        A row for each gamma, strength and penalty: ``gamma``, ``strength``, ``alpha``, ``error`` (root mean square on the
+        training rows), ``left_out_error`` (the same with each row predicted without itself), ``gcv``,
+        ``correlation_ratio`` (the share of the leave-one-out score's variance that the cells explain), ``expected``
+        (that share for a score independent of them) and ``gap`` (the largest difference between the mean scores of two
+        cells). A pandas frame if pandas is installed.
+    alpha_, gamma_, strength_ : float
+        What was chosen; gamma is None for a kernel without one, or with several.
+    best_index_ : int
+        Its row in ``path_``.
+    model_, solver_, dual_coef_, intercept_, offsets_, cells_, n_components_, landmarks_
+        As in :class:`ObliviousRidge`.
+    sensitive_feature_names_, sensitive_kinds_
+        The sensitive features, and how each is read.
+
+    Examples
+    --------
+    >>> import oblivio as ob
+    >>> table = ob.datasets.admissions(300, random_state=1)
+    >>> sex = table.sensitive[["sex"]]
+    >>> model = ob.ObliviousRidgeCV(standardize=True, gammas=None)
+    >>> model = model.fit(table.features, table.targets["success"], sensitive_features=sex)
+    >>> len(model.path_)
+    16
+    """
+
+    # Of the mode "sensitive-free" a path has strengths and no penalty of its own.
+    eta = None
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        alphas: Any = None,
+        gammas: Any = "auto",
+        strengths: Any = (1.0,),
+        n_components: int | None = None,
+        landmarks: str = "cholesky",
+        tolerance: float = 0.0,
+        fit_intercept: bool = False,
+        mode: str = "oblivious",
+        cells: Any = "auto",
+        binning: str = "quantile",
+        reference: str = "all",
+        handle_unknown: str = "error",
+        sensitive_bounds: Any = None,
+        sensitive_feature_ids: Any = None,
+        categorical_features: Any = "auto",
+        categorical_sensitive: Any = "auto",
+        standardize: bool = False,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.alphas = alphas
+        self.gammas = gammas
+        self.strengths = strengths
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.tolerance = tolerance
+        self.fit_intercept = fit_intercept
+        self.mode = mode
+        self.cells = cells
+        self.binning = binning
+        self.reference = reference
+        self.handle_unknown = handle_unknown
+        self.sensitive_bounds = sensitive_bounds
+        self.sensitive_feature_ids = sensitive_feature_ids
+        self.categorical_features = categorical_features
+        self.categorical_sensitive = categorical_sensitive
+        self.standardize = standardize
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        reference_rows: Any = None,
+    ) -> ObliviousRidgeCV:
+        """Try every gamma, strength and penalty, and fit the best of the largest strength.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            The features, and the sensitive ones among them if ``sensitive_feature_ids`` says so.
+        y : array of shape (n_samples,)
+            The target.
+        sensitive_features : array, Series, frame or list, default=None
+            The sensitive features, if they are not columns of X.
+        sample_weight : array of shape (n_samples,), default=None
+            How often each row counts.
+        reference_rows : mask or row numbers, default=None
+            Rows that estimate the conditional means; the others then train. Overrules ``reference``.
+        """
+        for fitted in ("model_", "_file_columns"):
+            self.__dict__.pop(fitted, None)
+        features, sensitive = self._read_fit(X, sensitive_features)
+        name, target = read_target(y, features.rows, type(self).__name__)
+        weights = self._weights(sample_weight, features.rows)
+        alphas = _numbers("alphas", ALPHAS if self.alphas is None else self.alphas)
+        strengths = _numbers("strengths", self.strengths)
+        # The largest is the one that is fitted.
+        self.strength_ = max(strengths)
+        common = {"learner": "ridge", "penalty": 1.0, "strength": self.strength_}
+        settings = self._score_settings(features, sensitive, reference_rows) | common
+        rows = (features.table(), sensitive, target, weights)
+        if self.n_components is None:
+            grid = (*self._bandwidths(), strengths, alphas)
+            columns, best, kernel = _oblivio.ScoreModel.path(*rows, settings, grid, self._progress())
+        else:
+            columns, best, kernel = self._path_on_landmarks(rows, settings, strengths, alphas)
+        self.best_index_ = best
+        self.alpha_ = float(columns["alpha"][best])
+        gamma = float(columns["gamma"][best])
+        self.gamma_ = None if np.isnan(gamma) else gamma
+        self.path_ = _frame(columns)
+        model, remarks, uses, efforts = _oblivio.ScoreModel.fit(
+            features.table(),
+            sensitive,
+            (name, target),
+            weights,
+            settings | {"kernel": kernel, "penalty": self.alpha_},
+            None,
+            self._progress(),
+        )
+        self.model_, self.solver_ = model, efforts[0][0]
+        warn(remarks, uses)
+        return self
+
+    @property
+    def strength(self) -> float:
+        """The largest of the strengths, which is the one that is fitted."""
+        return max(_numbers("strengths", self.strengths))
+
+    def _bandwidths(self) -> tuple[str, list[float]]:
+        if self.gammas is None:
+            return "given", []
+        if isinstance(self.gammas, str):
+            if self.gammas != "auto":
+                raise _oblivio.InvalidInputError(f'gammas must be "auto", None or numbers, got {self.gammas!r}')
+            has_gamma = not (isinstance(self.kernel, str) and self.kernel == "linear")
+            return ("multiples", list(MULTIPLES)) if has_gamma else ("given", [])
+        return "gammas", _numbers("gammas", self.gammas)
+
+    def _path_on_landmarks(
+        self, rows: Any, settings: dict[str, Any], strengths: list[float], alphas: list[float]
+    ) -> tuple[dict[str, Any], int, str]:
+        """Generalised cross-validation from the moments of all rows."""
+        moments, _ = _oblivio.Moments.begin(*rows, settings, self._progress())
+        columns = dict(moments.grid(strengths, alphas, settings))
+        columns["left_out_error"] = np.full(len(columns["gcv"]), np.nan)
+        columns["gamma"] = np.full(len(columns["gcv"]), np.nan)
+        largest = columns["strength"] == max(strengths)
+        best = int(np.argmin(np.where(largest, columns["gcv"], np.inf)))
+        return columns, best, settings["kernel"]
+
+
+def _numbers(name: str, values: Any) -> list[float]:
+    try:
+        found = [number(name, value) for value in values]
+    except TypeError:
+        raise _oblivio.InvalidInputError(f"{name} must be a sequence of numbers, got {values!r}") from None
+    if not found:
+        raise _oblivio.InvalidInputError(f"{name} must have at least one number")
+    return found
+
+
+def _frame(columns: dict[str, Any]) -> Any:
+    """A pandas frame if pandas is installed, else the columns."""
+    try:
+        import pandas as pd
+    except ImportError:
+        return columns
+    return pd.DataFrame(columns)
