@@ -7,12 +7,12 @@
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Mat, MatRef};
 
+use super::dot;
 use super::lowrank;
 use super::ridge::Intercept;
 use super::scaled::Scaled;
 use super::svm::{Certificate, Classified, LinearClassified, Margins, add_product};
 use super::system::{cholesky, substitute, threads};
-use super::dot;
 use crate::error::Result;
 use crate::gram::{FeatureRows, Gram};
 use crate::watch::Watch;
@@ -30,7 +30,7 @@ pub struct Logistic {
 impl Default for Logistic {
     fn default() -> Self {
         Self {
-            tolerance: 1e-18,
+            tolerance: 1e-14,
             most_steps: 100,
         }
     }
@@ -57,7 +57,8 @@ impl Rows<'_> {
     /// $\sum_i C_i \log(1 + \exp(-y_i f_i))$
     fn loss(&self) -> f64 {
         let rows = 0..self.values.len();
-        rows.map(|i| self.problem.caps[i] * softplus(-self.margin(i))).sum()
+        rows.map(|i| self.problem.caps[i] * softplus(-self.margin(i)))
+            .sum()
     }
 
     /// $g_i = C_i y_i\sigma(-y_i f_i)$
@@ -183,13 +184,13 @@ impl Logistic {
         problem.check(gram.len())?;
         watch.begin("logistic regression", self.most_steps)?;
         if let Some(features) = lowrank::features_of(gram, watch)? {
-            let found = self.solve_features(&features.as_ref(), problem, watch)?;
-            return Ok(Classified {
-                coefficients: found.coefficients,
-                intercept: found.intercept,
-                scores: found.scores,
-                certificate: found.certificate,
-            });
+            // What is handed out are coefficients, which the slopes are only in the end: closer to it than was asked for.
+            let closer = Self {
+                tolerance: 1e-6 * self.tolerance,
+                ..*self
+            };
+            let found = closer.solve_features(&features.as_ref(), problem, watch)?;
+            return self.certified(gram, problem, found, watch);
         }
         let system = Scaled::new(gram, watch)?;
         let n = gram.len();
@@ -200,6 +201,41 @@ impl Logistic {
         };
         let mut coefficients = vec![0.0; n];
         self.newton_dense(system, &mut rows, &mut coefficients, watch)
+    }
+
+    /// Coefficients as they are, their values and the gap, found from the matrix itself.
+    fn certified(
+        &self,
+        gram: &dyn Gram,
+        problem: &Margins,
+        found: LinearClassified,
+        watch: &Watch,
+    ) -> Result<Classified> {
+        let coefficients = found.coefficients;
+        let mut rows = Rows {
+            problem,
+            values: gram.multiply(&coefficients, watch)?,
+            intercept: found.intercept,
+        };
+        rows.settle_intercept();
+        let slopes = rows.slopes();
+        let apart: Vec<f64> = coefficients
+            .iter()
+            .zip(&slopes)
+            .map(|(a, g)| a - g)
+            .collect();
+        let progress = Progress {
+            primal: 0.5 * dot(&coefficients, &rows.values) + rows.loss(),
+            gap: 0.5 * dot(&apart, &gram.multiply(&apart, watch)?).max(0.0),
+            last: 0.0,
+            steps: found.certificate.iterations,
+        };
+        Ok(Classified {
+            coefficients,
+            intercept: rows.intercept,
+            scores: rows.values.iter().map(|f| f + rows.intercept).collect(),
+            certificate: self.certificate(progress),
+        })
     }
 
     fn newton_dense(
@@ -213,11 +249,15 @@ impl Logistic {
         loop {
             rows.settle_intercept();
             let slopes = rows.slopes();
-            let apart: Vec<f64> = coefficients.iter().zip(&slopes).map(|(a, g)| a - g).collect();
+            let apart: Vec<f64> = coefficients
+                .iter()
+                .zip(&slopes)
+                .map(|(a, g)| a - g)
+                .collect();
             let gap = 0.5 * dot(&apart, &system.times(&apart, watch)?).max(0.0);
             progress.see(0.5 * dot(coefficients, &rows.values) + rows.loss(), gap);
             if self.is_done(progress)
-                || !self.step_dense(&mut system, rows, coefficients, progress.primal, watch)?
+                || !Self::step_dense(&mut system, rows, coefficients, progress.primal, watch)?
             {
                 return Ok(Classified {
                     coefficients: std::mem::take(coefficients),
@@ -233,7 +273,6 @@ impl Logistic {
 
     /// One step; `false` if none makes the objective smaller.
     fn step_dense(
-        &self,
         system: &mut Scaled,
         rows: &mut Rows,
         coefficients: &mut Vec<f64>,
@@ -261,15 +300,23 @@ impl Logistic {
         if rows.problem.intercept == Intercept::Fitted {
             let ones = apply(&curvatures)?;
             constant = next.iter().sum::<f64>() / ones.iter().sum::<f64>();
-            next.iter_mut().zip(&ones).for_each(|(a, one)| *a -= constant * one);
+            next.iter_mut()
+                .zip(&ones)
+                .for_each(|(a, one)| *a -= constant * one);
         }
-        let direction: Vec<f64> = next.iter().zip(&*coefficients).map(|(n, a)| n - a).collect();
+        let direction: Vec<f64> = next
+            .iter()
+            .zip(&*coefficients)
+            .map(|(n, a)| n - a)
+            .collect();
         let image = system.times(&direction, watch)?;
         let along = dot(coefficients, &image);
         let own = dot(&direction, &image);
         let half = 0.5 * dot(coefficients, &rows.values);
         let moved = (image.as_slice(), constant - rows.intercept);
-        let part = shorten(rows, moved, primal, |t| half + t * along + 0.5 * t * t * own);
+        let part = shorten(rows, moved, primal, |t| {
+            half + t * along + 0.5 * t * t * own
+        });
         if let Some(part) = part {
             let step = coefficients.iter_mut().zip(&direction);
             step.for_each(|(a, d)| *a += part * d);
@@ -301,7 +348,13 @@ impl Logistic {
             let gap = 0.5 * apart.map(|(w, g)| (w - g).powi(2)).sum::<f64>();
             progress.see(0.5 * dot(&weights, &weights) + rows.loss(), gap);
             if self.is_done(progress)
-                || !step(features, &mut rows, &mut weights, (sums, progress.primal), watch)?
+                || !step(
+                    features,
+                    &mut rows,
+                    &mut weights,
+                    (sums, progress.primal),
+                    watch,
+                )?
             {
                 return Ok(LinearClassified {
                     weights,
@@ -343,7 +396,11 @@ impl Sums {
                 let curvatures = &curvatures[range];
                 let scaled = Mat::from_fn(width + 1, block.ncols(), |k, i| {
                     let root = curvatures[i].sqrt();
-                    if k == 0 { root } else { root * block[(k - 1, i)] }
+                    if k == 0 {
+                        root
+                    } else {
+                        root * block[(k - 1, i)]
+                    }
                 });
                 triangular::matmul(
                     sums.second.as_mut(),
@@ -374,7 +431,10 @@ fn step(
 ) -> Result<bool> {
     let width = weights.len();
     let first = usize::from(rows.problem.intercept == Intercept::None);
-    let mut matrix = sums.second.submatrix(first, first, width + 1 - first, width + 1 - first).to_owned();
+    let mut matrix = sums
+        .second
+        .submatrix(first, first, width + 1 - first, width + 1 - first)
+        .to_owned();
     // The intercept has its best value, so the slopes sum to zero.
     let mut direction = vec![0.0; width + 1];
     for k in 0..width {
@@ -404,7 +464,10 @@ fn step(
         half + t * along + 0.5 * t * t * own
     });
     if let Some(part) = part {
-        weights.iter_mut().zip(direction).for_each(|(w, d)| *w += part * d);
+        weights
+            .iter_mut()
+            .zip(direction)
+            .for_each(|(w, d)| *w += part * d);
     }
     Ok(part.is_some())
 }

@@ -70,7 +70,9 @@ fn pivoted(
         row(pivot, &mut next);
         for column in &columns {
             let factor = column[pivot];
-            next.iter_mut().zip(column).for_each(|(v, c)| *v -= factor * c);
+            next.iter_mut()
+                .zip(column)
+                .for_each(|(v, c)| *v -= factor * c);
         }
         for (value, rest) in next.iter_mut().zip(&mut rest) {
             *value /= root;

@@ -8,8 +8,8 @@
 
 use std::ops::Range;
 
-use super::certificate;
 use super::Margins;
+use super::certificate;
 use crate::error::Result;
 use crate::learn::{Intercept, dot};
 use crate::watch::Watch;
@@ -25,6 +25,9 @@ pub(super) trait Curvature {
 
     /// The step for the first right side plus `centring` times the second plus the third.
     fn correct(&mut self, centring: f64);
+
+    /// Y dβ, where it is known better than from what it leaves of r: dividing by a small D magnifies rounding.
+    fn moves(&self) -> Option<Vec<f64>>;
 
     /// Goes this part of the step.
     fn advance(&mut self, part: f64);
@@ -141,8 +144,16 @@ impl Program<'_> {
         };
         let (plus, minus) = (side(1.0), side(-1.0));
         let balance = |y: f64| {
-            let (own, other) = if y > 0.0 { (plus, minus) } else { (minus, plus) };
-            if other > 0.0 { (other / own).min(1.0) } else { 1.0 }
+            let (own, other) = if y > 0.0 {
+                (plus, minus)
+            } else {
+                (minus, plus)
+            };
+            if other > 0.0 {
+                (other / own).min(1.0)
+            } else {
+                1.0
+            }
         };
         let mut beta: Vec<f64> = (labels.iter().zip(caps))
             .map(|(y, cap)| 0.5 * cap * balance(*y))
@@ -202,12 +213,18 @@ impl Program<'_> {
         watch.begin("interior point", most_steps)?;
         let mut state = self.start();
         let pairs = (2 * self.margins.labels.len() + self.further) as f64;
-        let mut best = (f64::INFINITY, state.beta.clone(), curvature.weights().to_vec());
+        let mut best = (
+            f64::INFINITY,
+            state.beta.clone(),
+            curvature.weights().to_vec(),
+        );
         let mut steps = 0;
         let mut worse = 0;
         let firm = FIRM * curvature.largest();
         loop {
-            let signed: Vec<f64> = (0..self.len()).map(|i| self.sign(i) * state.beta[i]).collect();
+            let signed: Vec<f64> = (0..self.len())
+                .map(|i| self.sign(i) * state.beta[i])
+                .collect();
             let inverse: Vec<f64> = (0..self.len())
                 .map(|i| 1.0 / (state.z[i] / state.beta[i] + state.v[i] / state.room[i]).max(firm))
                 .collect();
@@ -241,9 +258,15 @@ impl Program<'_> {
             let ahead = self.ahead(&state, &aim, part) / pairs;
             let centring = mu * (ahead / mu).powi(3);
             curvature.correct(centring);
-            self.settle(&state, curvature, (&inverse, &lags, centring), &mut aim, watch)?;
+            self.settle(
+                &state,
+                curvature,
+                (&inverse, &lags, centring),
+                &mut aim,
+                watch,
+            )?;
             let part = reach(&state, &aim, REACH);
-            if !(part > SHORT) {
+            if part.is_nan() || part < SHORT {
                 break;
             }
             curvature.advance(part);
@@ -272,7 +295,7 @@ impl Program<'_> {
             z: vec![0.0; n],
             v: vec![0.0; n],
         };
-        let dc = curvature.constant();
+        let (dc, moves) = (curvature.constant(), curvature.moves());
         let mut work = |rows: Range<usize>, images: &[f64], sides: Option<[&mut [f64]; 2]>| {
             let Some([centre, second]) = sides else {
                 return;
@@ -281,7 +304,10 @@ impl Program<'_> {
                 let sign = self.sign(i);
                 let bounded = self.is_bounded(i);
                 let moved = sign * (images[k] + if bounded { dc } else { 0.0 });
-                let d = inverse[i] * (lags[i] - moved);
+                let d = match &moves {
+                    Some(moves) => sign * moves[i],
+                    None => inverse[i] * (lags[i] - moved),
+                };
                 aim.beta[i] = d;
                 aim.z[i] = -state.z[i] - state.z[i] * d / state.beta[i];
                 if bounded {
@@ -304,13 +330,16 @@ impl Program<'_> {
         aim: &mut Direction,
         watch: &Watch,
     ) -> Result<()> {
-        let dc = curvature.constant();
+        let (dc, moves) = (curvature.constant(), curvature.moves());
         let mut work = |rows: Range<usize>, images: &[f64], _: Option<[&mut [f64]; 2]>| {
             for (k, i) in rows.enumerate() {
                 let bounded = self.is_bounded(i);
                 let moved = self.sign(i) * (images[k] + if bounded { dc } else { 0.0 });
                 let lag = lags[i] + centring * state.push(i) + aim.bend(i, state);
-                let d = inverse[i] * (lag - moved);
+                let d = match &moves {
+                    Some(moves) => self.sign(i) * moves[i],
+                    None => inverse[i] * (lag - moved),
+                };
                 let (beta, z) = (state.beta[i], state.z[i]);
                 let goal = centring - beta * z - aim.beta[i] * aim.z[i];
                 aim.z[i] = (goal - z * d) / beta;
@@ -328,8 +357,10 @@ impl Program<'_> {
 
     /// The sum of products of multipliers after this part of the step.
     fn ahead(&self, state: &State, aim: &Direction, part: f64) -> f64 {
-        let lower = |i: usize| (state.beta[i] + part * aim.beta[i]) * (state.z[i] + part * aim.z[i]);
-        let upper = |i: usize| (state.room[i] - part * aim.beta[i]) * (state.v[i] + part * aim.v[i]);
+        let lower =
+            |i: usize| (state.beta[i] + part * aim.beta[i]) * (state.z[i] + part * aim.z[i]);
+        let upper =
+            |i: usize| (state.room[i] - part * aim.beta[i]) * (state.v[i] + part * aim.v[i]);
         let bounded = 0..self.margins.labels.len();
         (0..self.len()).map(lower).sum::<f64>() + bounded.map(upper).sum::<f64>()
     }
@@ -361,7 +392,11 @@ impl Direction {
 }
 
 fn complement(state: &State) -> f64 {
-    let pairs = state.room.iter().zip(&state.v).filter(|(room, _)| room.is_finite());
+    let pairs = state
+        .room
+        .iter()
+        .zip(&state.v)
+        .filter(|(room, _)| room.is_finite());
     pairs.map(|(room, v)| room * v).sum()
 }
 

@@ -217,7 +217,9 @@ impl Span {
             })?;
         let values = eigen.S().column_vector();
         let largest = values.iter().copied().fold(0.0, f64::max);
-        let kept: Vec<usize> = (0..count).filter(|&k| values[k] > 1e-14 * largest).collect();
+        let kept: Vec<usize> = (0..count)
+            .filter(|&k| values[k] > 1e-14 * largest)
+            .collect();
         let vectors = Mat::from_fn(count, kept.len(), |i, k| {
             eigen.U()[(i, kept[k])] / values[kept[k]].sqrt()
         });
@@ -243,10 +245,12 @@ impl Span {
         for _ in 0..2 {
             let mut over = vec![0.0; directions.ncols()];
             add_product(&mut over, directions.transpose(), vector);
-            over.iter_mut().for_each(|o| *o -= o.clamp(-slack, slack));
+            for along in &mut over {
+                *along -= along.clamp(-slack, slack);
+            }
             let mut taken = vec![0.0; over.len()];
             add_product(&mut taken, self.inverse.as_ref(), &over);
-            taken.iter_mut().for_each(|t| *t = -*t);
+            let taken: Vec<f64> = taken.iter().map(|t| -t).collect();
             add_product(vector, directions, &taken);
         }
     }

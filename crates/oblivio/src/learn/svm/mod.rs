@@ -54,7 +54,9 @@ pub struct Svm {
 impl Default for Svm {
     fn default() -> Self {
         Self {
-            tolerance: 1e-4,
+            // At this gap the objective is at least as good as LIBSVM's at its default of 1e-3 for the largest violation: its gap
+            // was 1.6e-5 at C = 1 and 1.3e-4 at C = 100 on 10 000 rows.
+            tolerance: 1e-5,
             solver: SvmSolver::Auto,
             most_steps: None,
             cache: 1 << 30,
@@ -129,7 +131,7 @@ impl Svm {
         let n = gram.len();
         if problem.is_trivial() {
             let zeros = vec![0.0; n];
-            return Ok(self.classified(problem, zeros.clone(), zeros, (SvmSolver::Smo, 0)));
+            return Ok(self.classified(problem, zeros.clone(), &zeros, (SvmSolver::Smo, 0)));
         }
         let fits = n.saturating_mul(n) <= self.cache / 8;
         let source = if fits {
@@ -157,7 +159,11 @@ impl Svm {
             return self.interior_whole(gram, problem, watch);
         }
         // About the time that the interior-point method would take: n³ operations in each of its steps, n in each of these.
-        let steps = if fits { 10_000 + n * n / 8 } else { 1_000_000.max(200 * n) };
+        let steps = if fits {
+            10_000 + n * n / 8
+        } else {
+            1_000_000.max(200 * n)
+        };
         let found = self.smo(source, &diagonal, problem, steps, watch)?;
         if found.certificate.converged || !fits {
             return Ok(found);
@@ -182,7 +188,7 @@ impl Svm {
         let goal = (self.tolerance, self.most_steps.unwrap_or(steps));
         let found = smo::solve(rows, diagonal, problem, goal, watch)?;
         let solver = (SvmSolver::Smo, found.steps);
-        Ok(self.classified(problem, found.coefficients, found.values, solver))
+        Ok(self.classified(problem, found.coefficients, &found.values, solver))
     }
 
     fn interior_low(
@@ -227,7 +233,7 @@ impl Svm {
         certificate::make_feasible(problem, &mut coefficients);
         let values = gram.multiply(&coefficients, watch)?;
         let solver = (SvmSolver::Interior, found.steps);
-        Ok(self.classified(problem, coefficients, values, solver))
+        Ok(self.classified(problem, coefficients, &values, solver))
     }
 
     fn interior_goal(&self) -> (f64, usize) {
@@ -239,10 +245,10 @@ impl Svm {
         &self,
         problem: &Margins,
         coefficients: Vec<f64>,
-        values: Vec<f64>,
+        values: &[f64],
         (solver, iterations): (SvmSolver, usize),
     ) -> Classified {
-        let (primal, dual, intercept) = certificate::values(problem, &coefficients, &values);
+        let (primal, dual, intercept) = certificate::values(problem, &coefficients, values);
         let gap = certificate::relative(problem, primal, dual);
         Classified {
             coefficients,

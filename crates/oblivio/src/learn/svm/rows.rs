@@ -146,11 +146,7 @@ impl<'a> Rows<'a> {
     ///
     /// Rows are added up in the order their columns are in, each order on its own, in fixed groups: the same bits for any number
     /// of threads.
-    pub(super) fn product(
-        &self,
-        entries: &[(usize, f64)],
-        watch: &Watch,
-    ) -> Result<Vec<f64>> {
+    pub(super) fn product(&self, entries: &[(usize, f64)], watch: &Watch) -> Result<Vec<f64>> {
         if let Some(cache) = &self.cache {
             let missing = |row: usize| cache.slot_of[row].is_none();
             if entries.iter().any(|(row, _)| missing(*row)) {

@@ -4,10 +4,10 @@
 //! $\sum_i a_i = 0$. Its gradient is the residual $s = y - \mathcal O a$. The solution is reached where, for some c, no coefficient
 //! with $s_i > c$ can grow and none with $s_i < c$ can fall; c is the intercept.
 
-use super::certificate;
-use super::passes::{self, Extremes, Gain, View};
-use super::rows::Rows;
 use super::Margins;
+use super::certificate;
+use super::passes::{Alone, Extremes, Gain, Partner, Update, View, curvature};
+use super::rows::Rows;
 use crate::error::Result;
 use crate::learn::Intercept;
 use crate::watch::Watch;
@@ -91,7 +91,7 @@ pub(super) fn solve(
         if next.violation <= goal || steps >= most_steps {
             smo.restore(watch)?;
             let over = steps >= most_steps || goal < LEAST_GOAL;
-            if over || smo.gap() <= 0.5 * tolerance {
+            if over || smo.gap() <= 0.9 * tolerance {
                 return smo.finish(steps, watch);
             }
             next = smo.look();
@@ -130,8 +130,16 @@ impl Smo<'_> {
     /// Where coefficient t can go.
     fn set_directions(&mut self, t: usize) {
         let a = self.coefficients[t];
-        self.up[t] = if a < self.most[t] { 0.0 } else { f64::NEG_INFINITY };
-        self.down[t] = if a > self.least[t] { 0.0 } else { f64::INFINITY };
+        self.up[t] = if a < self.most[t] {
+            0.0
+        } else {
+            f64::NEG_INFINITY
+        };
+        self.down[t] = if a > self.least[t] {
+            0.0
+        } else {
+            f64::INFINITY
+        };
     }
 
     /// Adds to a coefficient; a step to the bound ends on it exactly.
@@ -153,7 +161,7 @@ impl Smo<'_> {
         match self.problem.intercept {
             Intercept::Fitted => {
                 let residuals = &self.residuals[..self.active];
-                Next::pair(passes::extremes(self.view(), residuals))
+                Next::pair(Extremes::of(self.view(), residuals))
             }
             Intercept::None => {
                 let zeros = vec![0.0; self.active];
@@ -162,9 +170,13 @@ impl Smo<'_> {
                     down: &self.down[..self.active],
                     diagonal: &self.diagonal[..self.active],
                 };
-                let residuals = &mut self.residuals[..self.active];
-                let (gain, largest) = passes::update_alone(view, residuals, &zeros, 0.0);
-                Next::alone(gain, largest)
+                let still = Alone {
+                    view,
+                    residuals: &mut self.residuals[..self.active],
+                    row: &zeros,
+                    step: 0.0,
+                };
+                Next::alone(still.apply())
             }
         }
     }
@@ -180,11 +192,18 @@ impl Smo<'_> {
         let difference = highest.0 - lowest.0;
         let start = Gain {
             square: difference * difference,
-            curvature: passes::curvature(norm, self.diagonal[lowest.1], row[lowest.1]),
+            curvature: curvature(norm, self.diagonal[lowest.1], row[lowest.1]),
             row: lowest.1,
         };
-        let residuals = &self.residuals[..active];
-        let gain = passes::partner(view, residuals, row, (highest.0, norm), start);
+        let partner = Partner {
+            view,
+            residuals: &self.residuals[..active],
+            row,
+            highest: highest.0,
+            norm,
+            best: start,
+        };
+        let gain = partner.find();
         let j = gain.row;
         let wanted = (highest.0 - self.residuals[j]) / gain.curvature;
         let (room_i, room_j) = (
@@ -195,14 +214,19 @@ impl Smo<'_> {
         self.add(i, step);
         self.add(j, -step);
         let slot_j = self.rows.fetch(self.rows.order()[j] as usize);
-        let rows = (self.rows.at(slot_i), self.rows.at(slot_j));
         let view = View {
             up: &self.up[..active],
             down: &self.down[..active],
             diagonal: &self.diagonal[..active],
         };
-        let residuals = &mut self.residuals[..active];
-        Next::pair(passes::update(view, residuals, rows, step))
+        let update = Update {
+            view,
+            residuals: &mut self.residuals[..active],
+            grown: &self.rows.at(slot_i)[..active],
+            fallen: &self.rows.at(slot_j)[..active],
+            step,
+        };
+        Next::pair(update.apply())
     }
 
     /// Without an intercept coefficients move one at a time.
@@ -218,10 +242,13 @@ impl Smo<'_> {
             down: &self.down[..active],
             diagonal: &self.diagonal[..active],
         };
-        let residuals = &mut self.residuals[..active];
-        let (gain, largest) =
-            passes::update_alone(view, residuals, &self.rows.at(slot)[..active], step);
-        Next::alone(gain, largest)
+        let update = Alone {
+            view,
+            residuals: &mut self.residuals[..active],
+            row: &self.rows.at(slot)[..active],
+            step,
+        };
+        Next::alone(update.apply())
     }
 
     /// Leaves out coefficients at a bound that they want to stay at: those that could only be one of a pair with a row that
@@ -334,13 +361,10 @@ impl Next {
         }
     }
 
-    fn alone(gain: Gain, largest: f64) -> Self {
+    fn alone((gain, largest): (Gain, f64)) -> Self {
         Self {
             violation: largest,
-            extremes: Extremes {
-                highest: (0.0, 0),
-                lowest: (0.0, 0),
-            },
+            extremes: Extremes::NONE,
             alone: gain,
         }
     }
