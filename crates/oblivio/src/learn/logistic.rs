@@ -30,7 +30,7 @@ pub struct Logistic {
 impl Default for Logistic {
     fn default() -> Self {
         Self {
-            tolerance: 1e-14,
+            tolerance: 1e-10,
             most_steps: 100,
         }
     }
@@ -184,12 +184,7 @@ impl Logistic {
         problem.check(gram.len())?;
         watch.begin("logistic regression", self.most_steps)?;
         if let Some(features) = lowrank::features_of(gram, watch)? {
-            // What is handed out are coefficients, which the slopes are only in the end: closer to it than was asked for.
-            let closer = Self {
-                tolerance: 1e-6 * self.tolerance,
-                ..*self
-            };
-            let found = closer.solve_features(&features.as_ref(), problem, watch)?;
+            let found = self.solve_features(&features.as_ref(), problem, watch)?;
             return self.certified(gram, problem, found, watch);
         }
         let system = Scaled::new(gram, watch)?;
@@ -339,6 +334,7 @@ impl Logistic {
             intercept: 0.0,
         };
         let mut weights = vec![0.0; features.width()];
+        let mut coefficients = vec![0.0; features.len()];
         let mut progress = Progress::START;
         loop {
             rows.settle_intercept();
@@ -347,12 +343,15 @@ impl Logistic {
             let apart = weights.iter().zip(&sums.slopes);
             let gap = 0.5 * apart.map(|(w, g)| (w - g).powi(2)).sum::<f64>();
             progress.see(0.5 * dot(&weights, &weights) + rows.loss(), gap);
+            let found = (&mut weights, &mut coefficients);
+            let sums = (sums, progress.primal);
             if self.is_done(progress)
                 || !step(
                     features,
                     &mut rows,
-                    &mut weights,
-                    (sums, progress.primal),
+                    found,
+                    sums,
+                    (&slopes, &curvatures),
                     watch,
                 )?
             {
@@ -360,7 +359,7 @@ impl Logistic {
                     weights,
                     intercept: rows.intercept,
                     scores: rows.values.iter().map(|f| f + rows.intercept).collect(),
-                    coefficients: slopes,
+                    coefficients,
                     multipliers: Vec::new(),
                     certificate: self.certificate(progress),
                 });
@@ -422,11 +421,15 @@ impl Sums {
 }
 
 /// One step; `false` if none makes the objective smaller.
+///
+/// The coefficients a stay those with $w = \sum_i a_i z_i$: by the equations of the step, those of w + dw are
+/// $g_i - W_i(\langle dw, z_i\rangle + dc)$.
 fn step(
     features: &dyn FeatureRows,
     rows: &mut Rows,
-    weights: &mut [f64],
+    (weights, coefficients): (&mut Vec<f64>, &mut Vec<f64>),
     (sums, primal): (Sums, f64),
+    (slopes, curvatures): (&[f64], &[f64]),
     watch: &Watch,
 ) -> Result<bool> {
     let width = weights.len();
@@ -464,10 +467,13 @@ fn step(
         half + t * along + 0.5 * t * t * own
     });
     if let Some(part) = part {
-        weights
-            .iter_mut()
-            .zip(direction)
-            .for_each(|(w, d)| *w += part * d);
+        for (w, d) in weights.iter_mut().zip(direction) {
+            *w += part * d;
+        }
+        for (i, a) in coefficients.iter_mut().enumerate() {
+            let next = slopes[i] - curvatures[i] * (image[i] + constant);
+            *a += part * (next - *a);
+        }
     }
     Ok(part.is_some())
 }

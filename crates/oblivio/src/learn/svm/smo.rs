@@ -20,8 +20,9 @@ const LEAST_GOAL: f64 = 1e-14;
 /// Steps between two looks at what can be shrunk.
 const SHRINK_EVERY: usize = 1000;
 
-/// What SMO found: feasible coefficients up to rounding, $\mathcal O a$ and the steps it took.
-pub(super) struct Found {
+/// What SMO found: feasible coefficients, $\mathcal O a$ and the steps it took; and the rows, which are not needed any more.
+pub(super) struct Found<'a> {
+    pub(super) rows: Rows<'a>,
     pub(super) coefficients: Vec<f64>,
     pub(super) values: Vec<f64>,
     pub(super) steps: usize,
@@ -55,13 +56,13 @@ struct Next {
 }
 
 /// Goes on until the relative duality gap is within the tolerance, or for so many steps.
-pub(super) fn solve(
-    rows: Rows<'_>,
+pub(super) fn solve<'a>(
+    rows: Rows<'a>,
     diagonal: &[f64],
-    problem: &Margins,
+    problem: &'a Margins<'a>,
     (tolerance, most_steps): (f64, usize),
     watch: &Watch,
-) -> Result<Found> {
+) -> Result<Found<'a>> {
     watch.begin("support vectors", 0)?;
     let n = problem.labels.len();
     let (least, most) = (problem.labels.iter().zip(problem.caps))
@@ -118,7 +119,7 @@ pub(super) fn solve(
     }
 }
 
-impl Smo<'_> {
+impl<'a> Smo<'a> {
     fn view(&self) -> View<'_> {
         View {
             up: &self.up[..self.active],
@@ -337,7 +338,7 @@ impl Smo<'_> {
     }
 
     /// What is handed out rests on values computed anew, not on thousands of updates.
-    fn finish(self, steps: usize, watch: &Watch) -> Result<Found> {
+    fn finish(self, steps: usize, watch: &Watch) -> Result<Found<'a>> {
         let (mut coefficients, _) = self.in_first_order();
         certificate::make_feasible(self.problem, &mut coefficients);
         let entries: Vec<(usize, f64)> = (coefficients.iter().copied().enumerate())
@@ -345,6 +346,7 @@ impl Smo<'_> {
             .collect();
         let values = self.rows.product(&entries, watch)?;
         Ok(Found {
+            rows: self.rows,
             coefficients,
             values,
             steps,
