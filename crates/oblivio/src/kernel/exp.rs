@@ -11,7 +11,7 @@
 use pulp::Arch;
 
 /// Runs `op` compiled for the machine's vector instructions.
-pub(super) fn vectorize<Op: Vectorized>(op: Op) -> Op::Output {
+pub(crate) fn vectorize<Op: Vectorized>(op: Op) -> Op::Output {
     match Arch::new() {
         #[cfg(target_arch = "x86_64")]
         Arch::V4(simd) => simd.vectorize(
@@ -32,7 +32,7 @@ pub(super) fn vectorize<Op: Vectorized>(op: Op) -> Op::Output {
 /// A loop worth compiling for several instruction sets.
 ///
 /// Implementations must be `#[inline(always)]`, as must all they call, or nothing is gained.
-pub(super) trait Vectorized {
+pub(crate) trait Vectorized {
     type Output;
     /// `FUSED` tells whether a multiply-add is one instruction; without it, one would be a slow library call.
     fn run<const FUSED: bool>(self) -> Self::Output;

@@ -1,7 +1,7 @@
 //! Kernels: what they are, and how they are written.
 
 mod block;
-mod exp;
+pub(crate) mod exp;
 mod matrix;
 mod product;
 mod text;

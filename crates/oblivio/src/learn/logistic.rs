@@ -185,12 +185,7 @@ impl Logistic {
         watch.begin("logistic regression", self.most_steps)?;
         if let Some(features) = lowrank::features_of(gram, watch)? {
             let found = self.solve_features(&features.as_ref(), problem, watch)?;
-            return Ok(Classified {
-                coefficients: found.coefficients,
-                intercept: found.intercept,
-                scores: found.scores,
-                certificate: found.certificate,
-            });
+            return self.certified(gram, problem, found, watch);
         }
         let system = Scaled::new(gram, watch)?;
         let n = gram.len();
@@ -201,6 +196,41 @@ impl Logistic {
         };
         let mut coefficients = vec![0.0; n];
         self.newton_dense(system, &mut rows, &mut coefficients, watch)
+    }
+
+    /// Coefficients as they are, their values and the gap, found from the matrix itself.
+    fn certified(
+        &self,
+        gram: &dyn Gram,
+        problem: &Margins,
+        found: LinearClassified,
+        watch: &Watch,
+    ) -> Result<Classified> {
+        let coefficients = found.coefficients;
+        let mut rows = Rows {
+            problem,
+            values: gram.multiply(&coefficients, watch)?,
+            intercept: found.intercept,
+        };
+        rows.settle_intercept();
+        let slopes = rows.slopes();
+        let apart: Vec<f64> = coefficients
+            .iter()
+            .zip(&slopes)
+            .map(|(a, g)| a - g)
+            .collect();
+        let progress = Progress {
+            primal: 0.5 * dot(&coefficients, &rows.values) + rows.loss(),
+            gap: 0.5 * dot(&apart, &gram.multiply(&apart, watch)?).max(0.0),
+            last: 0.0,
+            steps: found.certificate.iterations,
+        };
+        Ok(Classified {
+            coefficients,
+            intercept: rows.intercept,
+            scores: rows.values.iter().map(|f| f + rows.intercept).collect(),
+            certificate: self.certificate(progress),
+        })
     }
 
     fn newton_dense(
@@ -222,7 +252,7 @@ impl Logistic {
             let gap = 0.5 * dot(&apart, &system.times(&apart, watch)?).max(0.0);
             progress.see(0.5 * dot(coefficients, &rows.values) + rows.loss(), gap);
             if self.is_done(progress)
-                || !self.step_dense(&mut system, rows, coefficients, progress.primal, watch)?
+                || !Self::step_dense(&mut system, rows, coefficients, progress.primal, watch)?
             {
                 return Ok(Classified {
                     coefficients: std::mem::take(coefficients),
@@ -238,7 +268,6 @@ impl Logistic {
 
     /// One step; `false` if none makes the objective smaller.
     fn step_dense(
-        &self,
         system: &mut Scaled,
         rows: &mut Rows,
         coefficients: &mut Vec<f64>,
@@ -305,6 +334,7 @@ impl Logistic {
             intercept: 0.0,
         };
         let mut weights = vec![0.0; features.width()];
+        let mut coefficients = vec![0.0; features.len()];
         let mut progress = Progress::START;
         loop {
             rows.settle_intercept();
@@ -313,12 +343,15 @@ impl Logistic {
             let apart = weights.iter().zip(&sums.slopes);
             let gap = 0.5 * apart.map(|(w, g)| (w - g).powi(2)).sum::<f64>();
             progress.see(0.5 * dot(&weights, &weights) + rows.loss(), gap);
+            let found = (&mut weights, &mut coefficients);
+            let sums = (sums, progress.primal);
             if self.is_done(progress)
                 || !step(
                     features,
                     &mut rows,
-                    &mut weights,
-                    (sums, progress.primal),
+                    found,
+                    sums,
+                    (&slopes, &curvatures),
                     watch,
                 )?
             {
@@ -326,7 +359,7 @@ impl Logistic {
                     weights,
                     intercept: rows.intercept,
                     scores: rows.values.iter().map(|f| f + rows.intercept).collect(),
-                    coefficients: slopes,
+                    coefficients,
                     multipliers: Vec::new(),
                     certificate: self.certificate(progress),
                 });
@@ -388,11 +421,15 @@ impl Sums {
 }
 
 /// One step; `false` if none makes the objective smaller.
+///
+/// The coefficients a stay those with $w = \sum_i a_i z_i$: by the equations of the step, those of w + dw are
+/// $g_i - W_i(\langle dw, z_i\rangle + dc)$.
 fn step(
     features: &dyn FeatureRows,
     rows: &mut Rows,
-    weights: &mut [f64],
+    (weights, coefficients): (&mut Vec<f64>, &mut Vec<f64>),
     (sums, primal): (Sums, f64),
+    (slopes, curvatures): (&[f64], &[f64]),
     watch: &Watch,
 ) -> Result<bool> {
     let width = weights.len();
@@ -430,10 +467,13 @@ fn step(
         half + t * along + 0.5 * t * t * own
     });
     if let Some(part) = part {
-        weights
-            .iter_mut()
-            .zip(direction)
-            .for_each(|(w, d)| *w += part * d);
+        for (w, d) in weights.iter_mut().zip(direction) {
+            *w += part * d;
+        }
+        for (i, a) in coefficients.iter_mut().enumerate() {
+            let next = slopes[i] - curvatures[i] * (image[i] + constant);
+            *a += part * (next - *a);
+        }
     }
     Ok(part.is_some())
 }

@@ -17,7 +17,7 @@ const SHARE: usize = 4;
 ///
 /// Pivoted Cholesky: each step takes the row with the largest rest $d_i = \mathcal O_{ii} - \|f_i\|^2$. A sample of the rows, whose
 /// rank is no higher, tells first whether it is worth going on. `row` writes a row of the matrix.
-pub(super) fn features(
+fn features(
     diagonal: &[f64],
     row: &dyn Fn(usize, &mut [f64]),
     watch: &Watch,

@@ -12,6 +12,9 @@ use crate::learn::system::{cholesky, substitute, threads};
 use crate::learn::{Intercept, dot};
 use crate::watch::Watch;
 
+/// Sees where a block of rows starts, its features, and whether it takes part in the intercept.
+type Block<'a> = dyn FnMut(usize, MatRef<'_, f64>, bool) -> Result<()> + 'a;
+
 /// Features in passes: three for each step, and p × p numbers beside vectors over the rows.
 ///
 /// With $\tilde z = (z, 1)$ a step solves $(\sum_i D_i^{-1}\tilde z_i\tilde z_i^\top + \mathrm{diag}(I, 0))(dw, dc) =
@@ -63,12 +66,8 @@ impl<'a> Passes<'a> {
         })
     }
 
-    /// Shows all rows: where they start, their features, and whether they take part in the intercept.
-    fn each(
-        &self,
-        work: &mut dyn FnMut(usize, MatRef<'_, f64>, bool) -> Result<()>,
-        watch: &Watch,
-    ) -> Result<()> {
+    /// Shows all rows.
+    fn each(&self, work: &mut Block<'_>, watch: &Watch) -> Result<()> {
         let own = self.first > 0;
         self.rows
             .each(&mut |start, block| work(start, block, own), watch)?;
@@ -232,6 +231,10 @@ impl Curvature for Passes<'_> {
         self.solve();
     }
 
+    fn moves(&self) -> Option<Vec<f64>> {
+        None
+    }
+
     fn advance(&mut self, part: f64) {
         let weights = self.weights.iter_mut().zip(&self.direction);
         weights.for_each(|(w, d)| *w += part * d);
@@ -267,8 +270,9 @@ pub(super) struct Whole<'a> {
     joining: Option<[Vec<f64>; 2]>,
     /// $(K + D)^{-1}\mathbf 1$
     ones: Vec<f64>,
-    /// a
+    /// a, and Yβ
     weights: Vec<f64>,
+    signed: Vec<f64>,
     direction: Vec<f64>,
     constant: f64,
 }
@@ -284,6 +288,7 @@ impl<'a> Whole<'a> {
             joining: None,
             ones: Vec::new(),
             weights: vec![0.0; gram.len()],
+            signed: Vec::new(),
             direction: Vec::new(),
             constant: 0.0,
         })
@@ -321,6 +326,7 @@ impl Curvature for Whole<'_> {
         if self.intercept == Intercept::Fitted {
             self.ones = self.apply(step.inverse);
         }
+        self.signed = step.signed.to_vec();
         self.right = (step.right.iter().zip(step.signed).zip(&self.weights))
             .map(|((right, signed), a)| right + (signed - a))
             .collect();
@@ -354,6 +360,11 @@ impl Curvature for Whole<'_> {
             }
         }
         self.solve();
+    }
+
+    fn moves(&self) -> Option<Vec<f64>> {
+        let moved = self.direction.iter().zip(&self.weights).zip(&self.signed);
+        Some(moved.map(|((d, a), b)| d + (a - b)).collect())
     }
 
     fn advance(&mut self, part: f64) {

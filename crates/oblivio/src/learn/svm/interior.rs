@@ -26,6 +26,9 @@ pub(super) trait Curvature {
     /// The step for the first right side plus `centring` times the second plus the third.
     fn correct(&mut self, centring: f64);
 
+    /// Y dβ, where it is known better than from what it leaves of r: dividing by a small D magnifies rounding.
+    fn moves(&self) -> Option<Vec<f64>>;
+
     /// Goes this part of the step.
     fn advance(&mut self, part: f64);
 
@@ -263,7 +266,7 @@ impl Program<'_> {
                 watch,
             )?;
             let part = reach(&state, &aim, REACH);
-            if !(part > SHORT) {
+            if part.is_nan() || part < SHORT {
                 break;
             }
             curvature.advance(part);
@@ -292,7 +295,7 @@ impl Program<'_> {
             z: vec![0.0; n],
             v: vec![0.0; n],
         };
-        let dc = curvature.constant();
+        let (dc, moves) = (curvature.constant(), curvature.moves());
         let mut work = |rows: Range<usize>, images: &[f64], sides: Option<[&mut [f64]; 2]>| {
             let Some([centre, second]) = sides else {
                 return;
@@ -301,7 +304,10 @@ impl Program<'_> {
                 let sign = self.sign(i);
                 let bounded = self.is_bounded(i);
                 let moved = sign * (images[k] + if bounded { dc } else { 0.0 });
-                let d = inverse[i] * (lags[i] - moved);
+                let d = match &moves {
+                    Some(moves) => sign * moves[i],
+                    None => inverse[i] * (lags[i] - moved),
+                };
                 aim.beta[i] = d;
                 aim.z[i] = -state.z[i] - state.z[i] * d / state.beta[i];
                 if bounded {
@@ -324,13 +330,16 @@ impl Program<'_> {
         aim: &mut Direction,
         watch: &Watch,
     ) -> Result<()> {
-        let dc = curvature.constant();
+        let (dc, moves) = (curvature.constant(), curvature.moves());
         let mut work = |rows: Range<usize>, images: &[f64], _: Option<[&mut [f64]; 2]>| {
             for (k, i) in rows.enumerate() {
                 let bounded = self.is_bounded(i);
                 let moved = self.sign(i) * (images[k] + if bounded { dc } else { 0.0 });
                 let lag = lags[i] + centring * state.push(i) + aim.bend(i, state);
-                let d = inverse[i] * (lag - moved);
+                let d = match &moves {
+                    Some(moves) => self.sign(i) * moves[i],
+                    None => inverse[i] * (lag - moved),
+                };
                 let (beta, z) = (state.beta[i], state.z[i]);
                 let goal = centring - beta * z - aim.beta[i] * aim.z[i];
                 aim.z[i] = (goal - z * d) / beta;

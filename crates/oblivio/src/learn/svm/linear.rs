@@ -245,10 +245,12 @@ impl Span {
         for _ in 0..2 {
             let mut over = vec![0.0; directions.ncols()];
             add_product(&mut over, directions.transpose(), vector);
-            over.iter_mut().for_each(|o| *o -= o.clamp(-slack, slack));
+            for along in &mut over {
+                *along -= along.clamp(-slack, slack);
+            }
             let mut taken = vec![0.0; over.len()];
             add_product(&mut taken, self.inverse.as_ref(), &over);
-            taken.iter_mut().for_each(|t| *t = -*t);
+            let taken: Vec<f64> = taken.iter().map(|t| -t).collect();
             add_product(vector, directions, &taken);
         }
     }

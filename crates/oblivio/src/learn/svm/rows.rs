@@ -113,6 +113,22 @@ impl<'a> Rows<'a> {
         &self.values[slot * self.len..][..self.len]
     }
 
+    /// The matrix, if all of it is in memory, with its columns in their first order.
+    pub(super) fn into_values(mut self) -> Vec<f64> {
+        if self.cache.is_some() {
+            return Vec::new();
+        }
+        for (row, &order) in self.values.chunks_exact_mut(self.len).zip(&self.slot_order) {
+            if order > 0 {
+                self.spare.copy_from_slice(row);
+                for (value, &column) in self.spare.iter().zip(&self.orders[order].columns) {
+                    row[column as usize] = *value;
+                }
+            }
+        }
+        self.values
+    }
+
     fn load(&mut self, row: usize) -> usize {
         let Some(cache) = &mut self.cache else {
             return row;

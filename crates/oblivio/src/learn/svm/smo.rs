@@ -6,7 +6,7 @@
 
 use super::Margins;
 use super::certificate;
-use super::passes::{self, Extremes, Gain, View};
+use super::passes::{Alone, Extremes, Gain, Partner, Update, View, curvature};
 use super::rows::Rows;
 use crate::error::Result;
 use crate::learn::Intercept;
@@ -20,8 +20,9 @@ const LEAST_GOAL: f64 = 1e-14;
 /// Steps between two looks at what can be shrunk.
 const SHRINK_EVERY: usize = 1000;
 
-/// What SMO found: feasible coefficients up to rounding, $\mathcal O a$ and the steps it took.
-pub(super) struct Found {
+/// What SMO found: feasible coefficients, $\mathcal O a$ and the steps it took; and the rows, which are not needed any more.
+pub(super) struct Found<'a> {
+    pub(super) rows: Rows<'a>,
     pub(super) coefficients: Vec<f64>,
     pub(super) values: Vec<f64>,
     pub(super) steps: usize,
@@ -55,13 +56,13 @@ struct Next {
 }
 
 /// Goes on until the relative duality gap is within the tolerance, or for so many steps.
-pub(super) fn solve(
-    rows: Rows<'_>,
+pub(super) fn solve<'a>(
+    rows: Rows<'a>,
     diagonal: &[f64],
-    problem: &Margins,
+    problem: &'a Margins<'a>,
     (tolerance, most_steps): (f64, usize),
     watch: &Watch,
-) -> Result<Found> {
+) -> Result<Found<'a>> {
     watch.begin("support vectors", 0)?;
     let n = problem.labels.len();
     let (least, most) = (problem.labels.iter().zip(problem.caps))
@@ -91,7 +92,7 @@ pub(super) fn solve(
         if next.violation <= goal || steps >= most_steps {
             smo.restore(watch)?;
             let over = steps >= most_steps || goal < LEAST_GOAL;
-            if over || smo.gap() <= 0.5 * tolerance {
+            if over || smo.gap() <= 0.9 * tolerance {
                 return smo.finish(steps, watch);
             }
             next = smo.look();
@@ -118,7 +119,7 @@ pub(super) fn solve(
     }
 }
 
-impl Smo<'_> {
+impl<'a> Smo<'a> {
     fn view(&self) -> View<'_> {
         View {
             up: &self.up[..self.active],
@@ -161,7 +162,7 @@ impl Smo<'_> {
         match self.problem.intercept {
             Intercept::Fitted => {
                 let residuals = &self.residuals[..self.active];
-                Next::pair(passes::extremes(self.view(), residuals))
+                Next::pair(Extremes::of(self.view(), residuals))
             }
             Intercept::None => {
                 let zeros = vec![0.0; self.active];
@@ -170,9 +171,13 @@ impl Smo<'_> {
                     down: &self.down[..self.active],
                     diagonal: &self.diagonal[..self.active],
                 };
-                let residuals = &mut self.residuals[..self.active];
-                let (gain, largest) = passes::update_alone(view, residuals, &zeros, 0.0);
-                Next::alone(gain, largest)
+                let still = Alone {
+                    view,
+                    residuals: &mut self.residuals[..self.active],
+                    row: &zeros,
+                    step: 0.0,
+                };
+                Next::alone(still.apply())
             }
         }
     }
@@ -188,11 +193,18 @@ impl Smo<'_> {
         let difference = highest.0 - lowest.0;
         let start = Gain {
             square: difference * difference,
-            curvature: passes::curvature(norm, self.diagonal[lowest.1], row[lowest.1]),
+            curvature: curvature(norm, self.diagonal[lowest.1], row[lowest.1]),
             row: lowest.1,
         };
-        let residuals = &self.residuals[..active];
-        let gain = passes::partner(view, residuals, row, (highest.0, norm), start);
+        let partner = Partner {
+            view,
+            residuals: &self.residuals[..active],
+            row,
+            highest: highest.0,
+            norm,
+            best: start,
+        };
+        let gain = partner.find();
         let j = gain.row;
         let wanted = (highest.0 - self.residuals[j]) / gain.curvature;
         let (room_i, room_j) = (
@@ -203,14 +215,19 @@ impl Smo<'_> {
         self.add(i, step);
         self.add(j, -step);
         let slot_j = self.rows.fetch(self.rows.order()[j] as usize);
-        let rows = (self.rows.at(slot_i), self.rows.at(slot_j));
         let view = View {
             up: &self.up[..active],
             down: &self.down[..active],
             diagonal: &self.diagonal[..active],
         };
-        let residuals = &mut self.residuals[..active];
-        Next::pair(passes::update(view, residuals, rows, step))
+        let update = Update {
+            view,
+            residuals: &mut self.residuals[..active],
+            grown: &self.rows.at(slot_i)[..active],
+            fallen: &self.rows.at(slot_j)[..active],
+            step,
+        };
+        Next::pair(update.apply())
     }
 
     /// Without an intercept coefficients move one at a time.
@@ -226,10 +243,13 @@ impl Smo<'_> {
             down: &self.down[..active],
             diagonal: &self.diagonal[..active],
         };
-        let residuals = &mut self.residuals[..active];
-        let (gain, largest) =
-            passes::update_alone(view, residuals, &self.rows.at(slot)[..active], step);
-        Next::alone(gain, largest)
+        let update = Alone {
+            view,
+            residuals: &mut self.residuals[..active],
+            row: &self.rows.at(slot)[..active],
+            step,
+        };
+        Next::alone(update.apply())
     }
 
     /// Leaves out coefficients at a bound that they want to stay at: those that could only be one of a pair with a row that
@@ -318,7 +338,7 @@ impl Smo<'_> {
     }
 
     /// What is handed out rests on values computed anew, not on thousands of updates.
-    fn finish(self, steps: usize, watch: &Watch) -> Result<Found> {
+    fn finish(self, steps: usize, watch: &Watch) -> Result<Found<'a>> {
         let (mut coefficients, _) = self.in_first_order();
         certificate::make_feasible(self.problem, &mut coefficients);
         let entries: Vec<(usize, f64)> = (coefficients.iter().copied().enumerate())
@@ -326,6 +346,7 @@ impl Smo<'_> {
             .collect();
         let values = self.rows.product(&entries, watch)?;
         Ok(Found {
+            rows: self.rows,
             coefficients,
             values,
             steps,
@@ -342,13 +363,10 @@ impl Next {
         }
     }
 
-    fn alone(gain: Gain, largest: f64) -> Self {
+    fn alone((gain, largest): (Gain, f64)) -> Self {
         Self {
             violation: largest,
-            extremes: Extremes {
-                highest: (0.0, 0),
-                lowest: (0.0, 0),
-            },
+            extremes: Extremes::NONE,
             alone: gain,
         }
     }
