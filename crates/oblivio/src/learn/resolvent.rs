@@ -12,7 +12,7 @@ use crate::kernel::Lower;
 use crate::watch::Watch;
 
 /// For so many penalties a factorisation each takes less time than one eigendecomposition.
-const FEW: usize = 0;
+const FEW: usize = 12;
 /// Rows whose squares are added at a time.
 const CHUNK: usize = 128;
 
