@@ -87,10 +87,9 @@ impl System {
     ) -> Result<(Vec<Vec<f64>>, Convergence)> {
         let mixed = match solver {
             Solver::Auto => self.matrix.len() >= SMALL,
-            Solver::Cholesky => false,
+            // The matrix is in memory, and landmarks are of no use.
+            Solver::Cholesky | Solver::Pcg => false,
             Solver::Mixed => true,
-            // Landmarks are of use where the matrix is not in memory.
-            Solver::Pcg => false,
         };
         if mixed && let Some(solved) = self.solve_mixed(right_sides, watch)? {
             return Ok(solved);
