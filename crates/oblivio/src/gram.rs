@@ -32,12 +32,6 @@ pub trait Gram: Sync {
     fn multiply_each(&self, vectors: &[&[f64]], watch: &Watch) -> Result<Vec<Vec<f64>>> {
         vectors.iter().map(|v| self.multiply(v, watch)).collect()
     }
-
-    /// What a product costs per entry of the matrix, in operations of a factorisation that take as long. A solver weighs it
-    /// against the n/3 of Cholesky; only the order of magnitude matters.
-    fn work(&self) -> f64 {
-        16.0
-    }
 }
 
 /// Rows of explicit features, to be gone through again and again.
@@ -84,6 +78,10 @@ impl Gram for Lower {
 
     fn multiply(&self, vector: &[f64], _: &Watch) -> Result<Vec<f64>> {
         Ok(self.times(vector))
+    }
+
+    fn multiply_each(&self, vectors: &[&[f64]], _: &Watch) -> Result<Vec<Vec<f64>>> {
+        Ok(self.times_each(vectors))
     }
 }
 

@@ -110,26 +110,34 @@ impl Ridge {
         watch: &Watch,
     ) -> Result<Solution> {
         let right_sides = self.right_sides(targets);
-        let system = Implicit {
+        let system = |stored| Implicit {
             gram,
+            stored,
             weights,
             penalty: self.penalty,
         };
-        let found = match self.solver {
-            Solver::Pcg => Some(system.solve(&right_sides, watch)?),
-            Solver::Auto if gram.len() >= SMALL => system.try_solve(&right_sides, watch)?,
-            _ => None,
-        };
-        let found = match found {
-            Some(found) => found,
-            None => match gram.lower(watch) {
-                Ok(lower) => return self.solve(lower, targets, weights, watch),
-                // There is no other way: as many steps as it takes.
-                Err(Error::TooLarge { .. }) if self.solver == Solver::Auto => {
-                    system.solve(&right_sides, watch)?
-                }
+        let lower = match self.solver {
+            Solver::Pcg => None,
+            _ => match gram.lower(watch) {
+                Ok(lower) => Some(lower),
+                Err(Error::TooLarge { .. }) if self.solver == Solver::Auto => None,
                 Err(error) => return Err(error),
             },
+        };
+        let found = match lower {
+            None => system(None).solve(&right_sides, watch)?,
+            Some(lower) => {
+                let promising = self.solver == Solver::Auto && gram.len() >= SMALL;
+                let found = if promising {
+                    system(Some(&lower)).try_solve(&right_sides, watch)?
+                } else {
+                    None
+                };
+                match found {
+                    Some(found) => found,
+                    None => return self.solve(lower, targets, weights, watch),
+                }
+            }
         };
         let (mut solved, convergence) = found.convergence(Solver::Pcg);
         let (coefficients, intercept) = combine(&mut solved);

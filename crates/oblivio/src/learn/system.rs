@@ -158,7 +158,7 @@ struct Corrected<'a> {
 
 impl Operator for Corrected<'_> {
     fn multiply(&self, vectors: &[&[f64]]) -> Result<Vec<Vec<f64>>> {
-        Ok(vectors.iter().map(|v| self.matrix.times(v)).collect())
+        Ok(self.matrix.times_each(vectors))
     }
 
     fn precondition(&self, vector: &[f64]) -> Vec<f64> {
