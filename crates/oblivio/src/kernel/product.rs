@@ -20,6 +20,10 @@ const PARTS: usize = 32;
 const DIAGONAL: usize = 16;
 /// Columns of a tile that are multiplied at a time.
 const ABREAST: usize = 4;
+/// A tile of a stored matrix: long columns are read fastest, and all of it stays in the second-level cache for the next
+/// vector.
+const LONG: usize = 4096;
+const NARROW: usize = 32;
 /// Partial sums of an inner product.
 const LANES: usize = 8;
 
@@ -44,15 +48,20 @@ impl KernelMatrix<'_> {
             return vectors.iter().map(product).collect();
         }
         let memory = || (vec![0.0; ROWS * COLUMNS], Vec::new());
-        let products = products(rows, vectors, memory, |(memory, spare), span, add| {
-            if watch.is_interrupted() {
-                return;
-            }
-            let height = span.rows.len();
-            let mut tile = Tile::new(memory, height, height, span.columns.len());
-            self.fill(span, &mut tile, spare);
-            add(memory, height);
-        });
+        let products = products(
+            (rows, ROWS, COLUMNS),
+            vectors,
+            memory,
+            |(memory, spare), span, add| {
+                if watch.is_interrupted() {
+                    return;
+                }
+                let height = span.rows.len();
+                let mut tile = Tile::new(memory, height, height, span.columns.len());
+                self.fill(span, &mut tile, spare);
+                add(memory, height);
+            },
+        );
         watch.check()?;
         Ok(products)
     }
@@ -109,28 +118,26 @@ impl Lower {
     /// The products with several vectors, for which the matrix is read once.
     pub(crate) fn times_each(&self, vectors: &[&[f64]]) -> Vec<Vec<f64>> {
         let stride = self.len();
-        products(
-            stride,
-            vectors,
-            || (),
-            |(), span, add| {
-                // A column from its diagonal down begins at the row of that number.
-                let first = span.rows.start - span.columns.start;
-                add(&self.from_diagonal(span.columns.start)[first..], stride);
-            },
-        )
+        let shape = (stride, LONG, NARROW);
+        let nothing = || ();
+        products(shape, vectors, nothing, |(), span, add| {
+            // A column from its diagonal down begins at the row of that number.
+            let first = span.rows.start - span.columns.start;
+            add(&self.from_diagonal(span.columns.start)[first..], stride);
+        })
     }
 }
 
 /// Products of a symmetric matrix and vectors, from the tiles of its lower triangle: `visit` passes on the entries of a
-/// tile, column after column, and the distance of its columns.
+/// tile, column after column, and the distance of its columns. A panel of `width` columns begins with the square on the
+/// diagonal and goes on with tiles of `height` rows.
 fn products<M>(
-    size: usize,
+    (size, height, width): (usize, usize, usize),
     vectors: &[&[f64]],
     memory: impl Fn() -> M + Sync,
     visit: impl Fn(&mut M, &Span, &mut dyn FnMut(&[f64], usize)) + Sync,
 ) -> Vec<Vec<f64>> {
-    let panels = size.div_ceil(COLUMNS);
+    let panels = size.div_ceil(width);
     let parts: Vec<Vec<Vec<f64>>> = (0..PARTS.min(panels))
         .into_par_iter()
         .with_max_len(1)
@@ -138,11 +145,15 @@ fn products<M>(
             let mut sums = vec![vec![0.0; size]; vectors.len()];
             let mut memory = memory();
             for panel in (part..panels).step_by(PARTS) {
-                let start = panel * COLUMNS;
-                for top in (start..size).step_by(ROWS) {
+                let start = panel * width;
+                let end = (start + width).min(size);
+                let below = (end..size)
+                    .step_by(height)
+                    .map(|top| top..(top + height).min(size));
+                for rows in std::iter::once(start..end).chain(below) {
                     let span = Span {
-                        rows: top..(top + ROWS).min(size),
-                        columns: start..(start + COLUMNS).min(size),
+                        rows,
+                        columns: start..end,
                     };
                     visit(&mut memory, &span, &mut |entries, stride| {
                         for (vector, sums) in vectors.iter().zip(&mut sums) {
