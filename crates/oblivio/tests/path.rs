@@ -311,7 +311,7 @@ fn duplicates_and_a_penalty_below_rounding() {
         }
     }
     for penalties in [vec![1e-300], vec![1e-300; 14]] {
-        for fit in corrected.path(Intercept::None, &penalties)[0].iter() {
+        for fit in &corrected.path(Intercept::None, &penalties)[0] {
             assert!(fit.fitted.iter().all(|v| v.is_finite()));
         }
     }

@@ -90,7 +90,7 @@ impl Lower {
     }
 
     /// The buffer from the diagonal of column j on.
-    pub(super) fn from_diagonal(&self, j: usize) -> &[f64] {
+    pub(super) fn below_diagonal(&self, j: usize) -> &[f64] {
         &self.values[j * (self.len + 1)..]
     }
 

@@ -123,7 +123,7 @@ impl Lower {
         products(shape, vectors, nothing, |(), span, add| {
             // A column from its diagonal down begins at the row of that number.
             let first = span.rows.start - span.columns.start;
-            add(&self.from_diagonal(span.columns.start)[first..], stride);
+            add(&self.below_diagonal(span.columns.start)[first..], stride);
         })
     }
 }
