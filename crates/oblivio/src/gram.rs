@@ -38,12 +38,6 @@ pub trait Gram: Sync {
     fn multiply_each(&self, vectors: &[&[f64]], watch: &Watch) -> Result<Vec<Vec<f64>>> {
         vectors.iter().map(|v| self.multiply(v, watch)).collect()
     }
-
-    /// What a product costs per entry of the matrix, in operations of a factorisation that take as long. A solver weighs it
-    /// against the n/3 of Cholesky; only the order of magnitude matters.
-    fn work(&self) -> f64 {
-        16.0
-    }
 }
 
 /// Rows of explicit features, to be gone through again and again.
@@ -114,6 +108,23 @@ impl Change {
             }
         }
     }
+
+    /// Adds the product with a vector.
+    fn multiply(&self, vector: &[f64], product: &mut [f64]) {
+        match self {
+            Self::Shifts(correction) => correction.multiply(vector, product),
+            Self::Less(less) => {
+                let mut sums = vec![0.0; less.nrows()];
+                for (j, v) in vector.iter().enumerate() {
+                    let column = less.col_as_slice(j);
+                    sums.iter_mut().zip(column).for_each(|(s, c)| *s += v * c);
+                }
+                for (i, p) in product.iter_mut().enumerate() {
+                    *p -= dot(&sums, less.col_as_slice(i));
+                }
+            }
+        }
+    }
 }
 
 impl Gram for FeatureGram<'_> {
@@ -161,21 +172,20 @@ impl Gram for FeatureGram<'_> {
 
     fn multiply(&self, vector: &[f64], watch: &Watch) -> Result<Vec<f64>> {
         let mut product = self.matrix.times(vector, watch)?;
-        match &self.correction {
-            None => (),
-            Some(Change::Shifts(correction)) => correction.multiply(vector, &mut product),
-            Some(Change::Less(less)) => {
-                let mut sums = vec![0.0; less.nrows()];
-                for (j, v) in vector.iter().enumerate() {
-                    let column = less.col_as_slice(j);
-                    sums.iter_mut().zip(column).for_each(|(s, c)| *s += v * c);
-                }
-                for (i, p) in product.iter_mut().enumerate() {
-                    *p -= dot(&sums, less.col_as_slice(i));
-                }
-            }
+        if let Some(change) = &self.correction {
+            change.multiply(vector, &mut product);
         }
         Ok(product)
+    }
+
+    fn multiply_each(&self, vectors: &[&[f64]], watch: &Watch) -> Result<Vec<Vec<f64>>> {
+        let mut products = self.matrix.times_each(vectors, watch)?;
+        if let Some(change) = &self.correction {
+            for (vector, product) in vectors.iter().zip(&mut products) {
+                change.multiply(vector, product);
+            }
+        }
+        Ok(products)
     }
 }
 
@@ -275,6 +285,10 @@ impl Gram for Lower {
 
     fn multiply(&self, vector: &[f64], _: &Watch) -> Result<Vec<f64>> {
         Ok(self.times(vector))
+    }
+
+    fn multiply_each(&self, vectors: &[&[f64]], _: &Watch) -> Result<Vec<Vec<f64>>> {
+        Ok(self.times_each(vectors))
     }
 }
 

@@ -93,11 +93,6 @@ impl<'a> Tile<'a> {
         &mut self.values[j * self.stride..][..self.rows]
     }
 
-    /// All columns, `stride` apart.
-    pub(super) fn entries(&self) -> &[f64] {
-        self.values
-    }
-
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }

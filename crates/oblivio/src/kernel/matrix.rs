@@ -89,52 +89,9 @@ impl Lower {
         (0..self.len).map(column).sum()
     }
 
-    /// The product of the symmetric matrix and a vector.
-    ///
-    /// Columns are taken in fixed groups whose sums are added in order: the same bits for any number of threads.
-    pub(crate) fn times(&self, vector: &[f64]) -> Vec<f64> {
-        const GROUP: usize = 256;
-        let n = self.len;
-        let parts: Vec<Vec<f64>> = (0..n.div_ceil(GROUP))
-            .into_par_iter()
-            .with_max_len(1)
-            .map(|group| {
-                let first = group * GROUP;
-                let mut part = vec![0.0; n - first];
-                for j in first..(first + GROUP).min(n) {
-                    let column = self.column(j);
-                    let below = &mut part[j - first..];
-                    below[0] += column[0] * vector[j];
-                    let below = &mut below[1..];
-                    let (column, vector_below, x) = (&column[1..], &vector[j + 1..], vector[j]);
-                    let mut sum = [0.0; 8];
-                    let chunks = column.len() / 8 * 8;
-                    for ((b, c), v) in below[..chunks]
-                        .chunks_exact_mut(8)
-                        .zip(column[..chunks].chunks_exact(8))
-                        .zip(vector_below[..chunks].chunks_exact(8))
-                    {
-                        for k in 0..8 {
-                            b[k] += c[k] * x;
-                            sum[k] += c[k] * v[k];
-                        }
-                    }
-                    for k in chunks..column.len() {
-                        below[k] += column[k] * x;
-                        sum[0] += column[k] * vector_below[k];
-                    }
-                    part[j - first] += sum.iter().sum::<f64>();
-                }
-                part
-            })
-            .collect();
-        let mut product = vec![0.0; n];
-        for (group, part) in parts.iter().enumerate() {
-            for (sum, value) in product[group * GROUP..].iter_mut().zip(part) {
-                *sum += value;
-            }
-        }
-        product
+    /// The buffer from the diagonal of column j on.
+    pub(super) fn below_diagonal(&self, j: usize) -> &[f64] {
+        &self.values[j * (self.len + 1)..]
     }
 
     /// Adds to the diagonal.

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::block::{Span, Tile};
 use super::exp::{Vectorized, multiply_add, vectorize};
-use super::matrix::{COLUMNS, KernelMatrix, ROWS};
+use super::matrix::{COLUMNS, KernelMatrix, Lower, ROWS};
 use crate::error::Result;
 use crate::watch::Watch;
 
@@ -20,6 +20,10 @@ const PARTS: usize = 32;
 const DIAGONAL: usize = 16;
 /// Columns of a tile that are multiplied at a time.
 const ABREAST: usize = 4;
+/// A tile of a stored matrix: long columns are read fastest, and all of it stays in the second-level cache for the next
+/// vector.
+const LONG: usize = 4096;
+const NARROW: usize = 32;
 /// Partial sums of an inner product.
 const LANES: usize = 8;
 
@@ -43,43 +47,22 @@ impl KernelMatrix<'_> {
             };
             return vectors.iter().map(product).collect();
         }
-        let panels = columns.div_ceil(COLUMNS);
-        let parts: Vec<Vec<Vec<f64>>> = (0..PARTS.min(panels))
-            .into_par_iter()
-            .with_max_len(1)
-            .map(|part| {
-                let mut sums = vec![vec![0.0; rows]; vectors.len()];
-                let mut spare = Vec::new();
-                let mut memory = vec![0.0; ROWS * COLUMNS];
-                for panel in (part..panels).step_by(PARTS) {
-                    if watch.is_interrupted() {
-                        break;
-                    }
-                    let start = panel * COLUMNS;
-                    let columns = start..(start + COLUMNS).min(columns);
-                    for top in (start..rows).step_by(ROWS) {
-                        let span = Span {
-                            rows: top..(top + ROWS).min(rows),
-                            columns: columns.clone(),
-                        };
-                        let (height, width) = (span.rows.len(), columns.len());
-                        let mut tile = Tile::new(&mut memory, height, height, width);
-                        self.fill(&span, &mut tile, &mut spare);
-                        for (vector, sums) in vectors.iter().zip(&mut sums) {
-                            vectorize(Both(&mut tile, &span, vector, sums));
-                        }
-                    }
+        let memory = || (vec![0.0; ROWS * COLUMNS], Vec::new());
+        let products = products(
+            (rows, ROWS, COLUMNS),
+            vectors,
+            memory,
+            |(memory, spare), span, add| {
+                if watch.is_interrupted() {
+                    return;
                 }
-                sums
-            })
-            .collect();
+                let height = span.rows.len();
+                let mut tile = Tile::new(memory, height, height, span.columns.len());
+                self.fill(span, &mut tile, spare);
+                add(memory, height);
+            },
+        );
         watch.check()?;
-        let mut products = vec![vec![0.0; rows]; vectors.len()];
-        for part in &parts {
-            for (product, part) in products.iter_mut().zip(part) {
-                product.iter_mut().zip(part).for_each(|(p, s)| *p += s);
-            }
-        }
         Ok(products)
     }
 
@@ -126,34 +109,96 @@ impl KernelMatrix<'_> {
     }
 }
 
-/// Adds the products of a tile on or below the diagonal, and of its mirror image.
-struct Both<'a, 't>(&'a mut Tile<'t>, &'a Span, &'a [f64], &'a mut [f64]);
+impl Lower {
+    /// The product of the symmetric matrix and a vector; the same bits for any number of threads.
+    pub(crate) fn times(&self, vector: &[f64]) -> Vec<f64> {
+        self.times_each(&[vector]).pop().unwrap_or_default()
+    }
 
-impl Vectorized for Both<'_, '_> {
+    /// The products with several vectors, for which the matrix is read once.
+    pub(crate) fn times_each(&self, vectors: &[&[f64]]) -> Vec<Vec<f64>> {
+        let stride = self.len();
+        let shape = (stride, LONG, NARROW);
+        let nothing = || ();
+        products(shape, vectors, nothing, |(), span, add| {
+            // A column from its diagonal down begins at the row of that number.
+            let first = span.rows.start - span.columns.start;
+            add(&self.below_diagonal(span.columns.start)[first..], stride);
+        })
+    }
+}
+
+/// Products of a symmetric matrix and vectors, from the tiles of its lower triangle: `visit` passes on the entries of a
+/// tile, column after column, and the distance of its columns. A panel of `width` columns begins with the square on the
+/// diagonal and goes on with tiles of `height` rows.
+fn products<M>(
+    (size, height, width): (usize, usize, usize),
+    vectors: &[&[f64]],
+    memory: impl Fn() -> M + Sync,
+    visit: impl Fn(&mut M, &Span, &mut dyn FnMut(&[f64], usize)) + Sync,
+) -> Vec<Vec<f64>> {
+    let panels = size.div_ceil(width);
+    let parts: Vec<Vec<Vec<f64>>> = (0..PARTS.min(panels))
+        .into_par_iter()
+        .with_max_len(1)
+        .map(|part| {
+            let mut sums = vec![vec![0.0; size]; vectors.len()];
+            let mut memory = memory();
+            for panel in (part..panels).step_by(PARTS) {
+                let start = panel * width;
+                let end = (start + width).min(size);
+                let below = (end..size)
+                    .step_by(height)
+                    .map(|top| top..(top + height).min(size));
+                for rows in std::iter::once(start..end).chain(below) {
+                    let span = Span {
+                        rows,
+                        columns: start..end,
+                    };
+                    visit(&mut memory, &span, &mut |entries, stride| {
+                        for (vector, sums) in vectors.iter().zip(&mut sums) {
+                            vectorize(Both(entries, stride, &span, vector, sums));
+                        }
+                    });
+                }
+            }
+            sums
+        })
+        .collect();
+    let mut products = vec![vec![0.0; size]; vectors.len()];
+    for part in &parts {
+        for (product, part) in products.iter_mut().zip(part) {
+            product.iter_mut().zip(part).for_each(|(p, s)| *p += s);
+        }
+    }
+    products
+}
+
+/// Adds the products of a tile on or below the diagonal, and of its mirror image.
+struct Both<'a>(&'a [f64], usize, &'a Span, &'a [f64], &'a mut [f64]);
+
+impl Vectorized for Both<'_> {
     type Output = ();
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        let Self(tile, span, vector, sums) = self;
+        let Self(entries, stride, span, vector, sums) = self;
         let (rows, columns) = (span.rows.clone(), span.columns.clone());
+        let height = rows.len();
+        let entries = |j: usize| &entries[j * stride..][..height];
         if rows.start < columns.end {
             // The diagonal's tile: what is above the diagonal is left out, and the diagonal itself serves once.
-            for (j, column) in columns.enumerate() {
-                let below = column + 1 - rows.start;
-                let entries = &tile.column(j)[below - 1..];
-                sums[column] += entries[0] * vector[column];
-                let (image, own) = (&mut sums[column + 1..rows.end], vector[column]);
-                let other = &vector[column + 1..rows.end];
-                let dots = both::<FUSED, 1>([&entries[1..]], [own], other, image);
-                sums[column] += dots[0];
+            for (j, at) in columns.enumerate() {
+                let entries = &entries(j)[at - rows.start..];
+                sums[at] += entries[0] * vector[at];
+                let (image, other) = (&mut sums[at + 1..rows.end], &vector[at + 1..rows.end]);
+                let dots = both::<FUSED, 1>([&entries[1..]], [vector[at]], other, image);
+                sums[at] += dots[0];
             }
             return;
         }
-        let height = rows.len();
         let (above, below) = sums.split_at_mut(rows.start);
         let image = &mut below[..height];
         let other = &vector[rows];
-        let all = tile.entries();
-        let entries = |j: usize| &all[j * height..][..height];
         let whole = columns.len() / ABREAST * ABREAST;
         for j in (0..whole).step_by(ABREAST) {
             let at = columns.start + j;

@@ -142,12 +142,10 @@ impl<'a> RidgePath<'a> {
             Intercept::Fitted => 2,
         };
         Mat::from_fn(self.targets.len(), width + more, |i, j| {
-            if j < width {
-                self.basis[(i, j)]
-            } else if j == width {
-                self.targets[i]
-            } else {
-                1.0
+            match j.checked_sub(width) {
+                None => self.basis[(i, j)],
+                Some(0) => self.targets[i],
+                Some(_) => 1.0,
             }
         })
     }

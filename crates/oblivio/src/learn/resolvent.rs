@@ -12,7 +12,7 @@ use crate::kernel::Lower;
 use crate::watch::Watch;
 
 /// For so many penalties a factorisation each takes less time than one eigendecomposition.
-const FEW: usize = 0;
+const FEW: usize = 12;
 /// Rows whose squares are added at a time.
 const CHUNK: usize = 128;
 
@@ -52,13 +52,13 @@ impl<'a> Resolvents<'a> {
         right: MatRef<'r, f64>,
         penalties: usize,
         watch: &Watch,
-    ) -> Result<Turned<'r>> {
+    ) -> Result<Applied<'r>> {
         let turned = if self.eigen.get().is_none() && penalties <= FEW {
             None
         } else {
             Some(self.turn(right, watch)?)
         };
-        Ok(Turned {
+        Ok(Applied {
             of: self,
             right,
             turned,
@@ -114,13 +114,13 @@ impl<'a> Resolvents<'a> {
 }
 
 /// The inverses applied to fixed right sides.
-pub(super) struct Turned<'r> {
+pub(super) struct Applied<'r> {
     of: &'r Resolvents<'r>,
     right: MatRef<'r, f64>,
     turned: Option<Mat<f64>>,
 }
 
-impl Turned<'_> {
+impl Applied<'_> {
     pub(super) fn at(&mut self, penalty: f64, watch: &Watch) -> Result<Resolvent> {
         if self.turned.is_none() {
             match self.factorized(penalty, watch) {

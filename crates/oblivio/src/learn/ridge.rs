@@ -1,6 +1,6 @@
 //! Kernel ridge regression.
 
-use super::pcg::{Budget, Implicit};
+use super::pcg::Implicit;
 use super::system::{Convergence, SMALL, Solver, System};
 use crate::error::{Error, Result};
 use crate::gram::Gram;
@@ -109,26 +109,39 @@ impl Ridge {
         weights: &[f64],
         watch: &Watch,
     ) -> Result<Solution> {
-        let budget = match self.solver {
-            Solver::Pcg => Some(Budget::Any),
-            Solver::Auto if gram.len() < SMALL => None,
-            Solver::Auto if Lower::new(gram.len()).is_err() => Some(Budget::Any),
-            Solver::Auto => Some(Budget::Quarter),
-            _ => None,
+        let right_sides = self.right_sides(targets);
+        let system = |stored| Implicit {
+            gram,
+            stored,
+            weights,
+            penalty: self.penalty,
         };
-        if let Some(budget) = budget {
-            let system = Implicit {
-                gram,
-                weights,
-                penalty: self.penalty,
-            };
-            if let Some(found) = system.solve(&self.right_sides(targets), budget, watch)? {
-                let (mut solved, convergence) = found.convergence(Solver::Pcg);
-                let (coefficients, intercept) = combine(&mut solved);
-                return self.solution(coefficients, intercept, convergence, targets, weights);
+        let lower = match self.solver {
+            Solver::Pcg => None,
+            _ => match gram.lower(watch) {
+                Ok(lower) => Some(lower),
+                Err(Error::TooLarge { .. }) if self.solver == Solver::Auto => None,
+                Err(error) => return Err(error),
+            },
+        };
+        let found = match lower {
+            None => system(None).solve(&right_sides, watch)?,
+            Some(lower) => {
+                let promising = self.solver == Solver::Auto && gram.len() >= SMALL;
+                let found = if promising {
+                    system(Some(&lower)).try_solve(&right_sides, watch)?
+                } else {
+                    None
+                };
+                match found {
+                    Some(found) => found,
+                    None => return self.solve(lower, targets, weights, watch),
+                }
             }
-        }
-        self.solve(gram.lower(watch)?, targets, weights, watch)
+        };
+        let (mut solved, convergence) = found.convergence(Solver::Pcg);
+        let (coefficients, intercept) = combine(&mut solved);
+        self.solution(coefficients, intercept, convergence, targets, weights)
     }
 
     /// As [`solve`](Self::solve), with the leave-one-out scores in closed form.

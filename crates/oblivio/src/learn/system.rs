@@ -93,10 +93,9 @@ impl System {
     ) -> Result<(Vec<Vec<f64>>, Convergence)> {
         let mixed = match solver {
             Solver::Auto => self.matrix.len() >= SMALL,
-            Solver::Cholesky => false,
+            // The matrix is in memory, and landmarks are of no use; the last two are not for systems.
+            Solver::Cholesky | Solver::Pcg | Solver::Smo | Solver::Interior => false,
             Solver::Mixed => true,
-            // The first is of use where the matrix is not in memory; the others are not for systems.
-            Solver::Pcg | Solver::Smo | Solver::Interior => false,
         };
         if mixed && let Some(solved) = self.solve_mixed(right_sides, watch)? {
             return Ok(solved);
@@ -165,7 +164,7 @@ struct Corrected<'a> {
 
 impl Operator for Corrected<'_> {
     fn multiply(&self, vectors: &[&[f64]]) -> Result<Vec<Vec<f64>>> {
-        Ok(vectors.iter().map(|v| self.matrix.times(v)).collect())
+        Ok(self.matrix.times_each(vectors))
     }
 
     fn precondition(&self, vector: &[f64]) -> Vec<f64> {
