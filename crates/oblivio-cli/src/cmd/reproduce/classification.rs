@@ -314,7 +314,7 @@ fn figure(run: &Run, lines: &[Line], trials: &[[Each; 4]]) -> Figure {
         Panel {
             title: title.to_owned(),
             x: Axis::linear("β̃, dependence of prediction and S").between(-0.02, 0.5),
-            y: Axis::linear("share of wrong predictions").between(0.05, 0.75),
+            y: Axis::linear("share of wrong predictions").between(0.08, 0.72),
             series,
             legend,
         }

@@ -21,6 +21,8 @@ pub(super) struct Dependence {
     pub(super) expected: f64,
     /// The share of the variance of the scores' squared distance from their mean: differences of spread.
     pub(super) spread: f64,
+    /// What that share is on average if the cells' true spreads are equal.
+    pub(super) spread_expected: f64,
 }
 
 /// Scores of new rows less their offsets, and the dependence before and after.
@@ -68,21 +70,24 @@ fn measure(scores: &[f64], cells: &[u32], reference_rows: f64) -> Dependence {
         .iter()
         .map(|score| (score - overall.mean) * (score - overall.mean))
         .collect();
-    let most = cells.iter().max().map_or(0, |cell| *cell as usize + 1);
-    let mut groups = vec![Vec::new(); most];
-    for (score, cell) in scores.iter().zip(cells) {
-        groups[*cell as usize].push(*score);
-    }
-    let within: f64 = groups
-        .into_iter()
-        .filter(|group| group.len() > 1)
-        .map(|group| Sample::of(group).deviation.powi(2))
-        .sum();
     let rows = scores.len() as f64;
-    let total = overall.deviation.powi(2).max(f64::MIN_POSITIVE);
     Dependence {
         mean: correlation_ratio(scores, cells).value,
-        expected: (1.0 / rows + 1.0 / reference_rows) * within / total,
+        expected: (1.0 / rows + 1.0 / reference_rows) * within(scores, cells),
         spread: correlation_ratio(&squares, cells).value,
+        spread_expected: within(&squares, cells) / rows,
     }
+}
+
+/// The sum of the values' variances within the cells, each as a share of the variance of all.
+fn within(values: &[f64], cells: &[u32]) -> f64 {
+    let count = cells.iter().max().map_or(0, |cell| *cell as usize + 1);
+    let mut groups = vec![Vec::new(); count];
+    for (value, cell) in values.iter().zip(cells) {
+        groups[*cell as usize].push(*value);
+    }
+    let variance = |values: Vec<f64>| Sample::of(values).deviation.powi(2);
+    let all = variance(values.to_vec()).max(f64::MIN_POSITIVE);
+    let some = groups.into_iter().filter(|group| group.len() > 1);
+    some.map(variance).sum::<f64>() / all
 }

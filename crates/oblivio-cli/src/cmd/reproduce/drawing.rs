@@ -10,7 +10,7 @@ use plotters::coord::cartesian::Cartesian2d;
 use plotters::element::{Circle, DashedPathElement, EmptyElement, PathElement, Polygon};
 use plotters::prelude::{DashedLineSeries, DrawingArea, IntoDrawingArea, LineSeries, SVGBackend};
 use plotters::style::{
-    Color, FontStyle, IntoFont, RGBAColor, RGBColor, ShapeStyle, TextStyle, WHITE, register_font,
+    Color, FontStyle, IntoFont, RGBAColor, RGBColor, TextStyle, WHITE, register_font,
 };
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, WriteOptions, fontdb};
@@ -21,7 +21,7 @@ use crate::table;
 
 /// Dots, which are whole numbers: large, so that rounding does not show.
 const PANEL: (u32, u32) = (980, 860);
-const HEAD: u32 = 150;
+const HEAD: u32 = 160;
 const FAMILY: &str = "sans-serif";
 
 type Area<'s> = DrawingArea<SVGBackend<'s>, Shift>;
@@ -59,6 +59,7 @@ fn svg(figure: &Figure) -> Result<String> {
         let root = SVGBackend::with_string(&mut text, (width, PANEL.1 + HEAD)).into_drawing_area();
         root.fill(&WHITE)?;
         let body = root
+            .margin(16, 0, 0, 0)
             .titled(&figure.title, letters(40))?
             .titled(&figure.caption, letters(27).color(&grey(0.65)))?;
         for (area, panel) in body.split_evenly((1, columns)).iter().zip(&figure.panels) {
@@ -132,10 +133,17 @@ fn add(chart: &mut Chart, series: &Series) -> Result<()> {
             chart.draw_series(bars.iter().flat_map(caps).map(|end| {
                 EmptyElement::at(end) + PathElement::new(vec![(-8, 0), (8, 0)], line)
             }))?;
-            let marker = |bar: &Bar| {
-                EmptyElement::at((bar.x, bar.y)) + outline(*shape, colour.filled(), (0, 0))
-            };
-            chart.draw_series(bars.iter().map(marker))?
+            let at = |bar: &Bar| EmptyElement::at((bar.x, bar.y));
+            match corners(*shape) {
+                Some(corners) => chart.draw_series(
+                    bars.iter()
+                        .map(|bar| at(bar) + Polygon::new(corners.clone(), colour.filled())),
+                )?,
+                None => chart.draw_series(
+                    bars.iter()
+                        .map(|bar| at(bar) + Circle::new((0, 0), 11, colour.filled())),
+                )?,
+            }
         }
     };
     if series.name.is_empty() {
@@ -154,10 +162,17 @@ fn add(chart: &mut Chart, series: &Series) -> Result<()> {
         Mark::Cloud(_) => {
             drawn.legend(move |(x, y)| Circle::new((x + 28, y), 6, colour.mix(0.6).filled()));
         }
-        Mark::Bars(shape, _) => {
-            let shape = *shape;
-            drawn.legend(move |(x, y)| outline(shape, colour.filled(), (x + 28, y)));
-        }
+        Mark::Bars(shape, _) => match corners(*shape) {
+            Some(corners) => {
+                drawn.legend(move |(x, y)| {
+                    let moved = corners.iter().map(|(a, b)| (x + 28 + a, y + b));
+                    Polygon::new(moved.collect::<Vec<_>>(), colour.filled())
+                });
+            }
+            None => {
+                drawn.legend(move |(x, y)| Circle::new((x + 28, y), 11, colour.filled()));
+            }
+        },
     }
     Ok(())
 }
@@ -171,23 +186,14 @@ fn caps(bar: &Bar) -> Vec<(f64, f64)> {
     }
 }
 
-/// A marker around a place.
-fn outline(shape: Shape, style: ShapeStyle, (x, y): (i32, i32)) -> Polygon<(i32, i32)> {
-    const CORNERS: u32 = 24;
-    let corners: Vec<(i32, i32)> = match shape {
-        Shape::Circle => (0..CORNERS)
-            .map(|k| {
-                let (sine, cosine) =
-                    (f64::from(k) * std::f64::consts::TAU / f64::from(CORNERS)).sin_cos();
-                ((10.0 * cosine).round() as i32, (10.0 * sine).round() as i32)
-            })
-            .collect(),
-        Shape::Square => vec![(-9, -9), (9, -9), (9, 9), (-9, 9)],
-        Shape::Triangle => vec![(0, -13), (12, 9), (-12, 9)],
-        Shape::Diamond => vec![(0, -13), (13, 0), (0, 13), (-13, 0)],
-    };
-    let corners: Vec<_> = corners.into_iter().map(|(a, b)| (x + a, y + b)).collect();
-    Polygon::new(corners, style)
+/// The corners of a marker around zero; a circle has none.
+fn corners(shape: Shape) -> Option<Vec<(i32, i32)>> {
+    match shape {
+        Shape::Circle => None,
+        Shape::Square => Some(vec![(-10, -10), (10, -10), (10, 10), (-10, 10)]),
+        Shape::Triangle => Some(vec![(0, -13), (12, 9), (-12, 9)]),
+        Shape::Diamond => Some(vec![(0, -13), (13, 0), (0, 13), (-13, 0)]),
+    }
 }
 
 fn letters(size: i32) -> TextStyle<'static> {

@@ -28,6 +28,8 @@ struct Line {
     mean: Sample,
     expected: f64,
     spread: Sample,
+    /// What the cells explain of a spread that does not depend on them.
+    chance: f64,
 }
 
 pub(super) fn reproduce(run: &Run) -> Result<Findings> {
@@ -56,6 +58,7 @@ pub(super) fn reproduce(run: &Run) -> Result<Findings> {
             mean: Sample::of(trials.iter().map(|t| t.after.mean)),
             expected: Sample::of(trials.iter().map(|t| t.after.expected)).mean,
             spread: Sample::of(trials.iter().map(|t| t.after.spread)),
+            chance: Sample::of(trials.iter().map(|t| t.after.spread_expected)).mean,
         })
         .collect();
     Ok(Findings {
@@ -90,14 +93,9 @@ fn spread_explained(c: f64) -> f64 {
 }
 
 impl Line {
-    /// What the cells explain of a spread that does not depend on them.
-    fn chance(&self) -> f64 {
-        (CELLS as f64 - 1.0) / (ROWS as f64 - 1.0)
-    }
-
     fn expected_spread(&self) -> f64 {
         let explained = spread_explained(self.covariance);
-        self.chance() + if self.function == 0 { 0.0 } else { explained }
+        self.chance + if self.function == 0 { 0.0 } else { explained }
     }
 }
 

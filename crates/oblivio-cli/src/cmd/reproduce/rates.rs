@@ -60,7 +60,7 @@ fn rules() -> Vec<Rule> {
             said: "d = 2, ℓ = n^(1/6), the paper's",
             exponent: -1.0 / 6.0,
             allowed: f64::INFINITY,
-            sizes: bins(2, 6, 2..=4),
+            sizes: bins(2, 6, 2..=5),
         },
         Rule {
             name: "balanced-2",
@@ -349,7 +349,7 @@ fn figure(run: &Run, courses: &[Course]) -> Figure {
         Panel {
             title: title.to_owned(),
             x: Axis::log("rows n"),
-            y: Axis::log("error of the conditional mean").between(0.012, 0.6),
+            y: Axis::log("error of the conditional mean").between(0.012, 0.42),
             series,
             legend: Legend::LowerLeft,
         }

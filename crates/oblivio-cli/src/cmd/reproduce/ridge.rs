@@ -290,7 +290,7 @@ fn figure(which: Which, run: &Run, lines: &[Line], paired: &[Paired]) -> Figure 
     for (method, (colour, shape)) in LOOK.into_iter().enumerate() {
         let of = || lines.iter().filter(move |line| line.method == method);
         // Side by side, so that no bar hides another.
-        let aside = 0.012 * (method as f64 - 1.0);
+        let aside = 0.02 * (method as f64 - 1.0);
         let bar = |line: &Line| {
             let Sample {
                 mean, deviation, ..
@@ -334,7 +334,7 @@ fn figure(which: Which, run: &Run, lines: &[Line], paired: &[Paired]) -> Figure 
     Figure {
         title: format!("Ridge regression, experiment {number}: {model}"),
         caption: format!(
-            "X = γU + (1−γ)S; 500 reference, 500 training rows, 16 cells; {} repetitions",
+            "X = γU + (1−γ)S; {} repetitions; lines: population with 16 cells, noise, and the cost of estimating the cells' means",
             run.repetitions
         ),
         panels: vec![

@@ -61,9 +61,9 @@ impl Ruler {
     }
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten, about six of them.
+/// Multiples of 1, 2 or 5 times a power of ten, about seven of them.
 fn even(low: f64, high: f64) -> (Vec<f64>, usize) {
-    let rough = (high - low) / 6.0;
+    let rough = (high - low) / 7.5;
     let power = 10f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0]
         .into_iter()
@@ -82,7 +82,7 @@ fn decades(low: f64, high: f64) -> (Vec<f64>, usize) {
     let factors: &[f64] = if high / low > 300.0 {
         &[1.0]
     } else if high / low > 20.0 {
-        &[1.0, 3.0]
+        &[1.0, 2.0, 5.0]
     } else {
         &[1.0, 2.0, 3.0, 5.0]
     };
@@ -149,7 +149,10 @@ mod tests {
             ["\u{2212}50", "0", "50", "100", "150", "200"]
         );
         let ruler = Ruler::new(&Axis::log("n"), [80.0, 10_000.0].into_iter());
-        assert_eq!(labels(&ruler), ["100", "300", "1000", "3000", "10000"]);
+        assert_eq!(
+            labels(&ruler),
+            ["100", "200", "500", "1000", "2000", "5000", "10000"]
+        );
         assert_eq!(ruler.map(&ruler.low, (10, 110)), 10);
         assert_eq!(ruler.map(&ruler.high, (10, 110)), 110);
     }
