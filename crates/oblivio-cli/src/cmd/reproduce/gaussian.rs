@@ -18,7 +18,9 @@ const ROWS: usize = 20_000;
 const CELLS: usize = 32;
 /// c = 0, 0.1, …, 0.9; at 1 nothing is left of Z.
 const TENTHS: std::ops::Range<usize> = 0..10;
-const FUNCTIONS: [(&str, fn(f64) -> f64); 2] = [("x", |x| x), ("x^2", |x| x * x)];
+/// A name and the function.
+type Named = (&'static str, fn(f64) -> f64);
+const FUNCTIONS: [Named; 2] = [("x", |x| x), ("x^2", |x| x * x)];
 
 /// One function at one covariance, over all repetitions.
 struct Line {
@@ -100,7 +102,7 @@ impl Line {
 }
 
 /// Cells are wide and the outer ones have no end, so that S varies within them: this much is allowed for it.
-const WIDTH: f64 = 0.002;
+const WIDTH: f64 = 0.0005;
 
 fn judge(lines: &[Line]) -> Verdict {
     let near = |sample: &Sample, expected: f64, relative: f64| {
@@ -116,7 +118,7 @@ fn judge(lines: &[Line]) -> Verdict {
         .filter(|line| near(&line.spread, line.expected_spread(), 0.0))
         .count();
     let curved = of(1)
-        .filter(|line| near(&line.spread, line.expected_spread(), 0.1))
+        .filter(|line| near(&line.spread, line.expected_spread(), 0.05))
         .count();
     let largest = |function| {
         of(function)

@@ -5,16 +5,18 @@
 //! cost of estimating the cells' means on m reference rows, $\sum_c p_c \mathrm{Var}(h|c)/(p_c m) = (L/m)\,E\,\mathrm{Var}(h|\text{cell})$.
 //! Not in it: the cost of learning h, and of choosing λ by 100 rows.
 
+mod population;
+mod view;
+
 use anyhow::Result;
 use oblivio::simulate::{RidgeParameters, Simulation};
 use oblivio::{
     Binning, CellCount, Gamma, Kernel, Mode, PartitionRule, Reference, Settings, Training, Watch,
 };
 
-use super::figure::{Axis, Bar, Colour, Figure, Legend, Mark, Panel, Series, Shape};
-use super::population::{self, CELLS, Each};
+use self::population::{CELLS, Each};
 use super::statistics::{Sample, seed};
-use super::{Findings, Run, Variant, Verdict, numbers, on_a_line, sensitive, values, words};
+use super::{Findings, Run, Variant, Verdict, on_a_line, sensitive, values};
 
 const REFERENCE: usize = 500;
 const TRAINING: usize = 500;
@@ -45,6 +47,8 @@ struct Line {
 struct Paired {
     tenths: usize,
     differences: Vec<f64>,
+    /// The same as shares of the errors of ORR.
+    relative: Vec<f64>,
 }
 
 pub(super) fn reproduce(run: &Run, which: Which) -> Result<Findings> {
@@ -71,11 +75,12 @@ pub(super) fn reproduce(run: &Run, which: Which) -> Result<Findings> {
         .map(|(tenths, errors)| Paired {
             tenths,
             differences: errors.iter().map(|each| each[2] - each[1]).collect(),
+            relative: errors.iter().map(|each| each[2] / each[1] - 1.0).collect(),
         })
         .collect();
     Ok(Findings {
-        numbers: table(&lines),
-        figure: figure(which, run, &lines, &paired),
+        numbers: view::table(&lines),
+        figure: view::figure(which, run, &lines, &paired),
         verdict: judge(which, noise, &lines, &paired),
     })
 }
@@ -191,24 +196,6 @@ impl Line {
     }
 }
 
-fn table(lines: &[Line]) -> Vec<oblivio::Column> {
-    vec![
-        numbers("gamma", lines, Line::mix),
-        words("method", lines, |line| METHODS[line.method]),
-        numbers("repetitions", lines, |line| line.errors.count as f64),
-        numbers("mean", lines, |line| line.errors.mean),
-        numbers("standard_deviation", lines, |line| line.errors.deviation),
-        numbers("median", lines, |line| line.errors.median),
-        numbers("median_standard_error", lines, |line| {
-            line.errors.median_error()
-        }),
-        numbers("population", lines, |line| line.exact),
-        numbers("population_16_cells", lines, |line| line.in_cells),
-        numbers("expected", lines, |line| line.expected),
-        numbers("distance_in_standard_errors", lines, Line::distance),
-    ]
-}
-
 /// Agreement with the population, and the order of ORR and M-ORR.
 fn judge(which: Which, noise: f64, lines: &[Line], paired: &[Paired]) -> Verdict {
     let oblivious: Vec<&Line> = lines.iter().filter(|line| line.method > 0).collect();
@@ -251,13 +238,17 @@ fn judge(which: Which, noise: f64, lines: &[Line], paired: &[Paired]) -> Verdict
     let median = |paired: &&&Paired| Sample::of(paired.differences.iter().copied()).median > 0.0;
     let medians = among.iter().filter(median).count();
     let (ordered, order) = match which {
-        Which::One => (
-            beyond.abs() <= 3.0,
-            format!(
-                "M-ORR is worse than ORR in {:.0} % of the runs with gamma 0.1 to 0.8 (expected: no difference, {beyond:.1} standard errors)",
-                100.0 * share
-            ),
-        ),
+        // Equality is never shown by the absence of significance: the typical difference has to be small.
+        Which::One => {
+            let relative = Sample::of(among.iter().flat_map(|paired| paired.relative.clone()));
+            (
+                relative.median.abs() <= 0.05,
+                format!(
+                    "M-ORR is {:+.1} % from ORR in the median of the runs with gamma 0.1 to 0.8 (expected: no difference; 5 % are allowed)",
+                    100.0 * relative.median
+                ),
+            )
+        }
         Which::Two => (
             beyond >= 3.0,
             format!(
@@ -273,103 +264,5 @@ fn judge(which: Which, noise: f64, lines: &[Line], paired: &[Paired]) -> Verdict
             "median errors of ORR and M-ORR are within three standard errors of the expected ones at {close} of {} points (largest distance {far:.1}), {plain_said}; {order}",
             oblivious.len()
         ),
-    }
-}
-
-fn figure(which: Which, run: &Run, lines: &[Line], paired: &[Paired]) -> Figure {
-    const LOOK: [(Colour, Shape); 3] = [
-        (Colour::Black, Shape::Circle),
-        (Colour::Vermilion, Shape::Square),
-        (Colour::Blue, Shape::Triangle),
-    ];
-    let (number, model) = match which {
-        Which::One => (1, "Y = X² + ε"),
-        Which::Two => (2, "Y = X² + S² + ε"),
-    };
-    let mut series = Vec::new();
-    for (method, (colour, shape)) in LOOK.into_iter().enumerate() {
-        let of = || lines.iter().filter(move |line| line.method == method);
-        // Side by side, so that no bar hides another.
-        let aside = 0.02 * (method as f64 - 1.0);
-        let bar = |line: &Line| {
-            let Sample {
-                mean, deviation, ..
-            } = line.errors;
-            Bar {
-                low: (mean - deviation).max(0.05 * mean),
-                ..Bar::around(line.mix() + aside, mean, deviation)
-            }
-        };
-        series.push(Series::new(
-            METHODS[method],
-            colour,
-            Mark::Bars(shape, of().map(bar).collect()),
-        ));
-        let expected = of().map(|line| (line.mix(), line.expected)).collect();
-        series.push(Series::new("", colour, Mark::Line(expected)));
-    }
-    series.push(Series::new(
-        "expected",
-        Colour::Grey,
-        Mark::Line(Vec::new()),
-    ));
-    let error = "test mean squared error";
-    let difference = |paired: &Paired| {
-        let sample = Sample::of(paired.differences.iter().copied());
-        Bar::around(
-            paired.tenths as f64 / 10.0,
-            sample.median,
-            sample.median_error(),
-        )
-    };
-    let population = TENTHS.map(|tenths| {
-        let expected = |method| {
-            let found = lines
-                .iter()
-                .find(|l| (l.tenths, l.method) == (tenths, method));
-            found.map_or(f64::NAN, |line| line.expected)
-        };
-        (tenths as f64 / 10.0, expected(2) - expected(1))
-    });
-    Figure {
-        title: format!("Ridge regression, experiment {number}: {model}"),
-        caption: format!(
-            "X = γU + (1−γ)S; {} repetitions; lines: population with 16 cells, noise, and the cost of estimating the cells' means",
-            run.repetitions
-        ),
-        panels: vec![
-            Panel {
-                title: "mean ± standard deviation".into(),
-                x: Axis::linear("γ, the share of U in X").between(-0.04, 1.04),
-                y: match which {
-                    Which::One => Axis::log(error),
-                    Which::Two => Axis::linear(error),
-                },
-                series,
-                legend: match which {
-                    Which::One => Legend::LowerLeft,
-                    Which::Two => Legend::UpperRight,
-                },
-            },
-            Panel {
-                title: "the same data: M-ORR less ORR".into(),
-                x: Axis::linear("γ, the share of U in X").between(-0.04, 1.04),
-                y: Axis::linear("difference of test errors"),
-                series: vec![
-                    Series::new(
-                        "no difference",
-                        Colour::Grey,
-                        Mark::Dashed(vec![(-0.04, 0.0), (1.04, 0.0)]),
-                    ),
-                    Series::new("expected", Colour::Green, Mark::Line(population.collect())),
-                    Series::new(
-                        "median ± standard error",
-                        Colour::Black,
-                        Mark::Bars(Shape::Diamond, paired.iter().map(difference).collect()),
-                    ),
-                ],
-                legend: Legend::UpperRight,
-            },
-        ],
     }
 }

@@ -4,14 +4,16 @@
 //! "nobody passes", and the paper's comes from a solver that stopped elsewhere. So the results are compared with 100
 //! repetitions of an exact solver. Every method here has one feature, and its machine hardly depends on C from 1 on.
 
+mod hinge;
+mod view;
+
 use anyhow::Result;
 use oblivio::simulate::{GradesParameters, SimulatedTable, Simulation};
 use oblivio::{Offsets, PartitionRule};
 
-use super::figure::{Axis, Bar, Colour, Figure, Legend, Mark, Panel, Series, Shape};
-use super::hinge::{Machine, Row};
+use self::hinge::{Machine, Row};
 use super::statistics::{Sample, seed};
-use super::{Findings, Run, Variant, Verdict, numbers, sensitive, values, words};
+use super::{Findings, Run, Variant, Verdict, sensitive, values};
 
 /// Reference, training and test rows, half of each in either group.
 const ROWS: usize = 1000;
@@ -112,9 +114,9 @@ pub(super) fn reproduce(run: &Run) -> Result<Findings> {
         })
         .collect();
     Ok(Findings {
-        numbers: table(&lines),
+        numbers: view::table(&lines),
         verdict: judge(&lines),
-        figure: figure(run, &lines, &trials),
+        figure: view::figure(run, &lines, &trials),
     })
 }
 
@@ -263,80 +265,6 @@ fn judge(lines: &[Line]) -> Verdict {
                 (false, false) => "in neither case",
             }
         ),
-    }
-}
-
-fn table(lines: &[Line]) -> Vec<oblivio::Column> {
-    let mut columns = vec![
-        words("method", lines, |line| METHODS[line.method].1),
-        numbers("repetitions", lines, |line| line.samples[0].count as f64),
-    ];
-    for (m, name) in MEASURES.into_iter().enumerate() {
-        columns.push(numbers(name, lines, |line| line.samples[m].mean));
-        columns.push(numbers(
-            &format!("{name}_standard_deviation"),
-            lines,
-            |line| line.samples[m].deviation,
-        ));
-        columns.push(numbers(&format!("{name}_known"), lines, |line| {
-            line.known[m]
-        }));
-    }
-    columns
-}
-
-fn figure(run: &Run, lines: &[Line], trials: &[[Each; 4]]) -> Figure {
-    const LOOK: [(Colour, Shape); 4] = [
-        (Colour::Black, Shape::Circle),
-        (Colour::Orange, Shape::Diamond),
-        (Colour::Blue, Shape::Triangle),
-        (Colour::Vermilion, Shape::Square),
-    ];
-    let panel = |m: usize, title: &str, legend| {
-        let mut series = Vec::new();
-        for (method, (colour, _)) in LOOK.into_iter().enumerate() {
-            let points = trials
-                .iter()
-                .map(|trial| (trial[method][3], trial[method][m]));
-            series.push(Series::new("", colour, Mark::Cloud(points.collect())));
-        }
-        for (line, (colour, shape)) in lines.iter().zip(LOOK) {
-            let Sample {
-                mean, deviation, ..
-            } = line.samples[m];
-            let bar = Bar::around(line.samples[3].mean, mean, deviation);
-            series.push(Series::new(
-                METHODS[line.method].1,
-                colour,
-                Mark::Bars(shape, vec![bar]),
-            ));
-        }
-        Panel {
-            title: title.to_owned(),
-            x: Axis::linear("β̃, dependence of prediction and S").between(-0.02, 0.5),
-            y: Axis::linear("share of wrong predictions").between(0.08, 0.72),
-            series,
-            legend,
-        }
-    };
-    Figure {
-        title: format!(
-            "Classification of grades, θ = {}",
-            parameters(run.variant).threshold
-        ),
-        caption: format!(
-            "{ROWS} reference, {ROWS} training and {ROWS} test rows; dots are repetitions, bars mean ± standard deviation of {}",
-            run.repetitions
-        ),
-        panels: vec![
-            panel(0, "observed labels", Legend::UpperRight),
-            panel(2, "true labels, χ{X₀ ≥ θ}", Legend::None),
-            panel(
-                1,
-                "true labels of the authors' code, Y₀χ{X₀ ≥ θ}",
-                Legend::None,
-            ),
-        ],
     }
 }
 

@@ -4,7 +4,7 @@
 //! oblivious prediction is Var E\[Y|S\] plus what h leaves of $Y - E^S Y$, and $h = x^2$ leaves nothing. Within cells of
 //! finite width a prediction may still follow S, so the error is lower.
 
-use super::ridge::Which;
+use super::Which;
 
 /// Cells of S.
 pub(super) const CELLS: usize = 16;
