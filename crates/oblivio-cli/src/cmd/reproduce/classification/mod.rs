@@ -1,8 +1,7 @@
 //! The classification experiment: who passes, by grades that were marked down in one group and up in the other.
 //!
-//! The published picture is partly an artefact: at the authors' C the exact oblivious machine with θ = 2.5 is the constant
-//! "nobody passes", and the paper's comes from a solver that stopped elsewhere. So the results are compared with 100
-//! repetitions of an exact solver. Every method here has one feature, and its machine hardly depends on C from 1 on.
+//! The numbers of the authors' script are partly an artefact: at its C the exact oblivious machine with θ = 2.5 is the constant
+//! "nobody passes", but the script's solver stops elsewhere. So the results are compared with 100 repetitions of an exact solver. Every method here has one feature, and its machine hardly depends on C from 1 on.
 
 mod hinge;
 mod view;
@@ -34,7 +33,7 @@ const METHODS: [(Method, &str); 4] = [
     (Method::ObliviousBalanced, "oblivious SVM, balanced"),
 ];
 
-/// Error on observed labels, on true ones as in the authors' code and as in the paper, and β̃ (with its ½).
+/// Error on observed labels, on true ones as in the authors' code and as in the paper, and the dependence β.
 type Each = [f64; 4];
 const MEASURES: [&str; 4] = ["observed_error", "true_error_noisy", "true_error", "beta"];
 const PUBLISHED_RUNS: f64 = 100.0;
@@ -49,10 +48,10 @@ fn known(variant: Variant) -> [Each; 4] {
             [0.3283, 0.3639, 0.4169, 0.0284],
         ],
         Variant::Authors => [
-            [0.2079, 0.4113, 0.4173, 0.3861],
-            [0.2055, 0.3306, 0.3301, 0.2874],
-            [0.3367, 0.3595, 0.4981, 0.0003],
-            [0.3788, 0.1996, 0.1358, 0.0279],
+            [0.2079, 0.4113, 0.4173, 0.7722],
+            [0.2055, 0.3306, 0.3301, 0.5748],
+            [0.3367, 0.3595, 0.4981, 0.0005],
+            [0.3788, 0.1996, 0.1358, 0.0557],
         ],
     }
 }
@@ -69,6 +68,14 @@ fn cost(variant: Variant) -> f64 {
     match variant {
         Variant::Paper => 1024.0,
         Variant::Authors => 65_536.0,
+    }
+}
+
+/// The largest β there is: ½ as the paper defines it, 1 in the authors' code, which leaves the factor ½ out.
+fn most_beta(variant: Variant) -> f64 {
+    match variant {
+        Variant::Paper => 0.5,
+        Variant::Authors => 1.0,
     }
 }
 
@@ -104,7 +111,7 @@ pub(super) fn reproduce(run: &Run) -> Result<Findings> {
     let trials = run.each("classification", &jobs, |&repetition| {
         let table = Simulation::Grades(parameters(run.variant))
             .table(3 * ROWS, seed(&[run.seed, 30, repetition]))?;
-        trial(&Data::of(&table)?, cost(run.variant))
+        trial(&Data::of(&table)?, run.variant)
     })?;
     let lines: Vec<Line> = (0..METHODS.len())
         .map(|method| Line {
@@ -115,15 +122,15 @@ pub(super) fn reproduce(run: &Run) -> Result<Findings> {
         .collect();
     Ok(Findings {
         numbers: view::table(&lines),
-        verdict: judge(&lines),
+        verdict: judge(&lines, most_beta(run.variant)),
         figure: view::figure(run, &lines, &trials),
     })
 }
 
-fn trial(data: &Data, cost: f64) -> Result<[Each; 4]> {
+fn trial(data: &Data, variant: Variant) -> Result<[Each; 4]> {
     let mut found = [[0.0; 4]; 4];
     for (each, (method, _)) in found.iter_mut().zip(METHODS) {
-        let passes: Vec<bool> = scores(method, data, cost)?
+        let passes: Vec<bool> = scores(method, data, cost(variant))?
             .iter()
             .map(|score| *score > 0.0)
             .collect();
@@ -139,7 +146,7 @@ fn trial(data: &Data, cost: f64) -> Result<[Each; 4]> {
             wrong(data.y),
             wrong(data.truths[0]),
             wrong(data.truths[1]),
-            beta(&passes, &data.s[test..]),
+            most_beta(variant) * beta(&passes, &data.s[test..]),
         ];
     }
     Ok(found)
@@ -207,7 +214,7 @@ fn feature(method: Method, data: &Data) -> Result<Vec<f64>> {
     }
 }
 
-/// $\tilde\beta = \frac12\sum_{s, y}|P(\hat Y = y, S = s) - P(\hat Y = y)P(S = s)|$ by frequencies.
+/// $\sum_{s, y}|P(\hat Y = y, S = s) - P(\hat Y = y)P(S = s)|$ by frequencies; half of it is the paper's $\tilde\beta$.
 fn beta(passes: &[bool], s: &[f64]) -> f64 {
     let rows = passes.len() as f64;
     let share = |of: &dyn Fn(bool, f64) -> bool| {
@@ -221,13 +228,13 @@ fn beta(passes: &[bool], s: &[f64]) -> f64 {
             sum += (both - share(&|p, _| p == pass) * share(&|_, s| s == group)).abs();
         }
     }
-    0.5 * sum
+    sum
 }
 
 /// Half a percent: the digits of what was found before, and runs that never differ.
 const ROUNDING: f64 = 0.005;
 
-fn judge(lines: &[Line]) -> Verdict {
+fn judge(lines: &[Line], most_beta: f64) -> Verdict {
     let near = |sample: &Sample, known: f64| {
         let runs = 1.0 / sample.count as f64 + 1.0 / PUBLISHED_RUNS;
         let error = sample.deviation * runs.sqrt();
@@ -245,7 +252,7 @@ fn judge(lines: &[Line]) -> Verdict {
     let beta = |method: usize| lines[method].samples[3].mean;
     let truth = |method: usize| lines[method].samples[2].mean;
     Verdict {
-        holds: close == all && beta(2) < 0.05 && beta(3) < 0.05,
+        holds: close == all && beta(2) < 0.1 * most_beta && beta(3) < 0.1 * most_beta,
         sentence: format!(
             "errors and dependence are those of an exact solver at {close} of {all} numbers; beta is {:.3} for the SVM, {:.3} for FERM, {:.3} for the oblivious SVM and {:.3} for the balanced one; on true labels the oblivious SVM errs in {:.1} % ({:.1} % balanced), the SVM in {:.1} % and FERM in {:.1} %, so that the paper's order holds {}",
             beta(0),
@@ -273,10 +280,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn beta_is_half_the_difference_of_the_rates() {
+    fn beta_is_the_difference_of_the_rates() {
         let s = [0.0, 0.0, 1.0, 1.0];
-        assert!((beta(&[false, false, true, true], &s) - 0.5).abs() < 1e-12);
-        assert!((beta(&[false, true, true, true], &s) - 0.25).abs() < 1e-12);
+        assert!((beta(&[false, false, true, true], &s) - 1.0).abs() < 1e-12);
+        assert!((beta(&[false, true, true, true], &s) - 0.5).abs() < 1e-12);
         assert_eq!(beta(&[true; 4], &s), 0.0);
     }
 }

@@ -2,8 +2,8 @@
 
 use super::super::figure::{Axis, Bar, Colour, Figure, Legend, Mark, Panel, Series, Shape};
 use super::super::statistics::Sample;
-use super::super::{Run, numbers, words};
-use super::{Each, Line, MEASURES, METHODS, ROWS, parameters};
+use super::super::{Run, Variant, numbers, words};
+use super::{Each, Line, MEASURES, METHODS, ROWS, most_beta, parameters};
 
 pub(super) fn table(lines: &[Line]) -> Vec<oblivio::Column> {
     let mut columns = vec![
@@ -31,6 +31,11 @@ pub(super) fn figure(run: &Run, lines: &[Line], trials: &[[Each; 4]]) -> Figure 
         (Colour::Blue, Shape::Triangle),
         (Colour::Vermilion, Shape::Square),
     ];
+    let most = most_beta(run.variant);
+    let label = match run.variant {
+        Variant::Paper => "β̃, dependence of prediction and S",
+        Variant::Authors => "β without ½, dependence of prediction and S",
+    };
     let panel = |m: usize, title: &str, legend| {
         let mut series = Vec::new();
         for (method, (colour, _)) in LOOK.into_iter().enumerate() {
@@ -52,7 +57,7 @@ pub(super) fn figure(run: &Run, lines: &[Line], trials: &[[Each; 4]]) -> Figure 
         }
         Panel {
             title: title.to_owned(),
-            x: Axis::linear("β̃, dependence of prediction and S").between(-0.02, 0.5),
+            x: Axis::linear(label).between(-0.04 * most, most),
             y: Axis::linear("share of wrong predictions").between(0.08, 0.72),
             series,
             legend,
