@@ -72,11 +72,7 @@ pub(super) fn reproduce(run: &Run, which: Which) -> Result<Findings> {
         .collect();
     let paired: Vec<Paired> = TENTHS
         .zip(&by_mix)
-        .map(|(tenths, errors)| Paired {
-            tenths,
-            differences: errors.iter().map(|each| each[2] - each[1]).collect(),
-            relative: errors.iter().map(|each| each[2] / each[1] - 1.0).collect(),
-        })
+        .map(|(tenths, errors)| Paired::of(tenths, errors))
         .collect();
     Ok(Findings {
         numbers: view::table(&lines),
@@ -185,6 +181,16 @@ fn lines(which: Which, tenths: usize, errors: &[Each], noise: f64) -> Vec<Line> 
         .collect()
 }
 
+impl Paired {
+    fn of(tenths: usize, errors: &[Each]) -> Self {
+        Self {
+            tenths,
+            differences: errors.iter().map(|each| each[2] - each[1]).collect(),
+            relative: errors.iter().map(|each| each[2] / each[1] - 1.0).collect(),
+        }
+    }
+}
+
 impl Line {
     fn mix(&self) -> f64 {
         self.tenths as f64 / 10.0
@@ -264,5 +270,45 @@ fn judge(which: Which, noise: f64, lines: &[Line], paired: &[Paired]) -> Verdict
             "median errors of ORR and M-ORR are within three standard errors of the expected ones at {close} of {} points (largest distance {far:.1}), {plain_said}; {order}",
             oblivious.len()
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The verdict on runs whose errors are `factor` times the expected ones, give or take a tenth; M-ORR being `worse`.
+    fn verdict(which: Which, factor: f64, worse: f64) -> Verdict {
+        let found = |tenths: usize| {
+            let (in_cells, spread) = population::in_cells(which, tenths);
+            let estimation = CELLS as f64 / REFERENCE as f64;
+            let expected = |m: usize| in_cells[m] + 0.1 + estimation * spread[m];
+            let run = |k: i32| {
+                let size = 1.0 + 0.01 * f64::from(k);
+                let plain = size * expected(0);
+                let scale = size * factor;
+                [plain, scale * expected(1), worse * scale * expected(2)]
+            };
+            (-10..=10).map(run).collect::<Vec<Each>>()
+        };
+        let all: Vec<Vec<Each>> = TENTHS.map(found).collect();
+        let lines: Vec<Line> = TENTHS
+            .zip(&all)
+            .flat_map(|(tenths, errors)| lines(which, tenths, errors, 0.1))
+            .collect();
+        let paired: Vec<Paired> = TENTHS.zip(&all).map(|(t, e)| Paired::of(t, e)).collect();
+        judge(which, 0.1, &lines, &paired)
+    }
+
+    #[test]
+    fn a_verdict_can_go_either_way() {
+        assert!(verdict(Which::One, 1.0, 1.0).holds);
+        assert!(verdict(Which::Two, 1.0, 1.0).holds);
+        // Errors that are not the expected ones.
+        assert!(!verdict(Which::One, 1.2, 1.0).holds);
+        assert!(!verdict(Which::Two, 0.8, 1.0).holds);
+        // The wrong order, or an order where there is none.
+        assert!(!verdict(Which::Two, 1.0, 0.8).holds);
+        assert!(!verdict(Which::One, 1.0, 1.1).holds);
     }
 }
