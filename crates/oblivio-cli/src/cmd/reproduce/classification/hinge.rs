@@ -22,12 +22,12 @@ impl Machine {
     /// The machine with cost C.
     pub(super) fn fit(rows: &[Row], cost: f64) -> Self {
         const STEPS: usize = 120;
-        // Three times the loss of w = 0 bounds every useful w: a steeper line gains nothing on data this wide apart.
         let golden = 0.5 * (5f64.sqrt() - 1.0);
         let value = |slope: f64| {
             let (intercept, loss) = best_intercept(rows, slope);
             (0.5 * slope * slope / cost + loss, intercept)
         };
+        // Grades that overlap are units wide: a slope beyond these would mean a margin of a sixty-fourth.
         let (mut low, mut high) = (-64.0, 64.0);
         let inner =
             |low: f64, high: f64| [high - golden * (high - low), low + golden * (high - low)];
