@@ -29,6 +29,7 @@ pub(crate) enum Command {
     Inspect(cmd::inspect::Args),
     Refresh(cmd::refresh::Args),
     Simulate(cmd::simulate::Args),
+    Reproduce(cmd::reproduce::Args),
     Completions(cmd::completions::Args),
 }
 

@@ -75,6 +75,7 @@ fn perform(cli: Cli) -> anyhow::Result<()> {
         Command::Inspect(args) => cmd::inspect::run(&args),
         Command::Refresh(args) => cmd::refresh::run(&args, &pool()?),
         Command::Simulate(args) => cmd::simulate::run(&args),
+        Command::Reproduce(args) => cmd::reproduce::run(&args, &pool()?),
         Command::Completions(args) => cmd::completions::run(&args),
     }
 }

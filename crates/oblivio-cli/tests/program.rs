@@ -998,3 +998,80 @@ fn a_limit_on_address_space_is_kept_or_named() {
         "{messages}"
     );
 }
+
+#[test]
+fn reproduce_writes_numbers_figures_and_verdicts() {
+    let place = Place::new();
+    let said = place.json("reproduce all -o out --repetitions 2 --seed 1 --json");
+    let experiments = [
+        "ridge-1",
+        "ridge-2",
+        "classification",
+        "uncorrelated",
+        "gaussian",
+        "rates",
+    ];
+    assert_eq!(said["repetitions"], 2);
+    let verdicts = said["verdicts"].as_array().unwrap();
+    assert_eq!(verdicts.len(), experiments.len());
+    for (name, verdict) in experiments.iter().zip(verdicts) {
+        assert_eq!(verdict["experiment"], *name);
+        assert!(verdict["agrees"].is_boolean());
+        let table = String::from_utf8(place.read(&format!("out/{name}.csv"))).unwrap();
+        assert!(table.lines().count() > 2, "{name}: {table}");
+        assert!(
+            place
+                .read(&format!("out/{name}.png"))
+                .starts_with(b"\x89PNG")
+        );
+        let figure = String::from_utf8(place.read(&format!("out/{name}.svg"))).unwrap();
+        // The letters are outlines: no reader needs the font.
+        assert!(
+            figure.starts_with("<svg") && !figure.contains("<text"),
+            "{name}"
+        );
+    }
+    let listed = String::from_utf8(place.read("out/verdicts.csv")).unwrap();
+    assert_eq!(listed.lines().count(), 1 + experiments.len());
+    // Nothing is left of what was being written.
+    let left = fs::read_dir(place.path().join("out")).unwrap().count();
+    assert_eq!(left, 3 * experiments.len() + 1);
+}
+
+#[test]
+fn reproduce_is_the_same_for_the_same_seed_whatever_the_threads() {
+    let place = Place::new();
+    place.run("reproduce gaussian -o one --repetitions 2 --threads 1");
+    place.run("reproduce gaussian -o two --repetitions 2 --threads 2");
+    place.run("reproduce gaussian -o other --repetitions 2 --seed 5");
+    assert_eq!(
+        place.read("one/gaussian.csv"),
+        place.read("two/gaussian.csv")
+    );
+    assert_eq!(
+        place.read("one/gaussian.svg"),
+        place.read("two/gaussian.svg")
+    );
+    assert_ne!(
+        place.read("one/gaussian.csv"),
+        place.read("other/gaussian.csv")
+    );
+}
+
+#[test]
+fn reproduce_refuses_what_it_cannot_do() {
+    let place = Place::new();
+    place.write("file", "");
+    for (line, code) in [
+        ("reproduce ridge-3 -o out", 2),
+        ("reproduce ridge-1", 2),
+        ("reproduce gaussian -o out --repetitions 1", 2),
+        ("reproduce gaussian -o out --variant code", 2),
+        ("reproduce gaussian -o file", 1),
+    ] {
+        let output = place.output(line);
+        assert_eq!(output.status.code(), Some(code), "{line}");
+        assert!(output.stderr.starts_with(b"error: "), "{line}");
+    }
+    assert_eq!(place.names(), ["file"]);
+}

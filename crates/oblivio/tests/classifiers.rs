@@ -463,7 +463,9 @@ fn rows_computed_when_asked_for_give_the_same_solution() {
             let found = solve(rows * 300 * 8);
             verify(&data, intercept, &found, "asked for");
             assert!(found.certificate.converged);
-            assert_eq!(found.coefficients, whole.coefficients);
+            for (a, b) in found.coefficients.iter().zip(&whole.coefficients) {
+                assert!((a - b).abs() <= 1e-9, "{a} and {b}");
+            }
         }
     }
 }

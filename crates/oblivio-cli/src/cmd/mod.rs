@@ -5,6 +5,7 @@ pub(crate) mod fit;
 pub(crate) mod inspect;
 pub(crate) mod predict;
 pub(crate) mod refresh;
+pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod stream;
 pub(crate) mod transform;

@@ -101,7 +101,7 @@ impl Svm {
             answer: Answer::Weights,
         };
         let mut passes = Passes::new(rows, further.as_ref(), problem.intercept, watch)?;
-        let found = program.solve(&mut passes, self.interior_goal(), watch)?;
+        let found = program.solve(&mut passes, self.interior_goal(problem.labels.len()), watch)?;
         let (own, others) = found.beta.split_at(rows.len());
         let signed = own.iter().zip(problem.labels).map(|(b, y)| b * y);
         let pairs = others.chunks_exact(2);

@@ -4,10 +4,10 @@
 //! $\sum_i a_i = 0$. Its gradient is the residual $s = y - \mathcal O a$. The solution is reached where, for some c, no coefficient
 //! with $s_i > c$ can grow and none with $s_i < c$ can fall; c is the intercept.
 
-use super::Margins;
 use super::certificate;
 use super::passes::{Alone, Extremes, Gain, Partner, Update, View, curvature};
 use super::rows::Rows;
+use super::{Margins, SMALL};
 use crate::error::Result;
 use crate::learn::Intercept;
 use crate::watch::Watch;
@@ -86,13 +86,24 @@ pub(super) fn solve<'a>(
     (0..n).for_each(|t| smo.set_directions(t));
     let mut steps = 0;
     let mut goal = FIRST_GOAL;
+    let mut polish: Option<usize> = None;
     let mut next = smo.look();
     let mut until_shrink = SHRINK_EVERY.min(n);
     loop {
-        if next.violation <= goal || steps >= most_steps {
+        if next.violation <= goal || steps >= polish.unwrap_or(most_steps).min(most_steps) {
             smo.restore(watch)?;
             let over = steps >= most_steps || goal < LEAST_GOAL;
-            if over || smo.gap() <= 0.9 * tolerance {
+            let near = smo.gap() <= 0.9 * tolerance;
+            if near && n <= SMALL {
+                // A little further, while that takes no time.
+                let last = *polish.get_or_insert(steps + 2000 + 20 * n);
+                if steps >= last.min(most_steps) {
+                    return smo.finish(steps, watch);
+                }
+            } else if near {
+                return smo.finish(steps, watch);
+            }
+            if over {
                 return smo.finish(steps, watch);
             }
             next = smo.look();
