@@ -3,6 +3,8 @@
 //! Usage: `oblivio-bench THREADS [NAME ...]`. Data come from files that the Python side wrote, so that both sides
 //! compute the same thing; see `compare.py`.
 
+mod learners;
+
 use std::path::Path;
 use std::time::Instant;
 
@@ -377,6 +379,10 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
             fit(folder, 10_000, Solver::Mixed, "fit n=10000 mixed")
         }
         "predict" => prediction(folder),
+        "svm-matrix" => learners::svm_matrix(folder),
+        "svm" => learners::svm(folder),
+        "path" => learners::path(folder),
+        "solvers" => learners::solvers(folder),
         "explicit" => explicit(folder),
         "accuracy" => accuracy(folder),
         "rows" => {

@@ -321,7 +321,23 @@ class ObliviousRidge(Streamed, Regression):  # type: ignore[misc]
         self, features: Features, sensitive: list[NamedColumn], reference_rows: Any = None
     ) -> dict[str, Any]:
         learner = {"learner": "ridge", "penalty": number("alpha", self.alpha)}
-        return self._score_settings(features, sensitive, reference_rows) | learner
+        settings = self._score_settings(features, sensitive, reference_rows) | learner
+        if self.solver == "auto" and self.n_components is None and self.mode != "m-oblivious":
+            # The matrix in double precision and its factor in single.
+            needed, free = 12.0 * features.rows**2, _free_memory()
+            if free is not None and needed > 0.9 * free:
+                settings["solver"] = "pcg"
+        return settings
+
+
+def _free_memory() -> float | None:
+    """Bytes that are free, where the system tells."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            known = dict(line.split(":", 1) for line in lines)
+        return 1024.0 * float(known["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError):
+        return None
 
 
 def read_target(y: Any, rows: int, who: str = "ObliviousRidge") -> tuple[str, np.ndarray[Any, Any]]:

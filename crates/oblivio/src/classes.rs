@@ -155,15 +155,13 @@ impl Classes {
 
     /// The class of a row with these scores, one for each decision.
     pub fn decide(&self, scores: &[f64]) -> usize {
-        match scores {
-            [score] => usize::from(*score > 0.0),
-            _ => {
-                // The first of equal ones.
-                let best = (0..scores.len()).rev();
-                best.max_by(|&a, &b| scores[a].total_cmp(&scores[b]))
-                    .unwrap_or(0)
-            }
+        if let [score] = scores {
+            return usize::from(*score > 0.0);
         }
+        // The first of equal ones.
+        let best = (0..scores.len()).rev();
+        best.max_by(|&a, &b| scores[a].total_cmp(&scores[b]))
+            .unwrap_or(0)
     }
 
     /// The probability of each class, from the scores of each decision; `None` where scores are no logits.
@@ -176,15 +174,13 @@ impl Classes {
         }
         let logits = scores.iter().zip(&self.thresholds).map(|(f, t)| f + t);
         let chances: Vec<f64> = logits.map(|f| (1.0 + (-f).exp()).recip()).collect();
-        Some(match chances[..] {
-            [chance] => vec![1.0 - chance, chance],
-            _ => {
-                let total: f64 = chances.iter().sum();
-                let even = 1.0 / chances.len() as f64;
-                let share = |c: &f64| if total > 0.0 { c / total } else { even };
-                chances.iter().map(share).collect()
-            }
-        })
+        if let [chance] = chances[..] {
+            return Some(vec![1.0 - chance, chance]);
+        }
+        let total: f64 = chances.iter().sum();
+        let even = 1.0 / chances.len() as f64;
+        let share = |c: &f64| if total > 0.0 { c / total } else { even };
+        Some(chances.iter().map(share).collect())
     }
 
     pub(crate) fn is_sound(&self) -> bool {

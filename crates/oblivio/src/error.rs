@@ -2,15 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::learn::Effort;
-
 /// The engine's result.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An input the engine refuses, or a computation it could not finish.
 ///
 /// Every variant carries the numbers and names a caller needs to find the offending value.
-/// A solver that stops early is not an error: it reports its [`Effort`].
+/// A solver that stops early is not an error: it reports its [`Effort`](crate::learn::Effort).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "each field is named in its variant's sentence")]
@@ -239,15 +237,6 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// A remark if a learner did not come as near as it was asked.
-    pub(crate) fn of_effort(effort: &Effort) -> Option<Self> {
-        (!effort.converged).then(|| Self::NotConverged {
-            solver: effort.solver.to_owned(),
-            iterations: effort.iterations,
-            gap: effort.gap.unwrap_or(f64::NAN),
-        })
-    }
-
     /// Replaces numbers of features by their names.
     pub(crate) fn name_features(&mut self, names: &[String]) {
         if let Self::ConstantFeatures { features } = self {

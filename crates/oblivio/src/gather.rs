@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::fit::Training;
 use crate::moments::{Batch, Moments, Plan, SensitiveRows};
 use crate::points::Points;
 use crate::reference::Members;
@@ -41,16 +40,6 @@ impl Rows {
             sensitive: sensitive.select(rows),
             targets: batch.targets.map(pick),
             weights: batch.weights.map_or(vec![1.0; rows.len()], pick),
-        }
-    }
-
-    /// The rows as a fit takes them.
-    pub(crate) fn training(&self) -> Training<'_> {
-        Training {
-            points: &self.points,
-            sensitive: &self.sensitive,
-            targets: self.targets.as_deref().unwrap_or(&[]),
-            weights: Some(&self.weights),
         }
     }
 

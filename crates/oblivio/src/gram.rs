@@ -4,8 +4,8 @@ use faer::{Mat, MatRef};
 
 use crate::error::Result;
 use crate::kernel::{Kernel, KernelMatrix, Lower, Span, Tile};
-use crate::learn::dot;
-use crate::oblivious::Correction;
+use crate::oblivious::{Correction, ObliviousMap, Shifts};
+use crate::partition::Assignment;
 use crate::points::Points;
 use crate::watch::Watch;
 
@@ -83,6 +83,21 @@ impl<'k> FeatureGram<'k> {
     /// The kernel matrix itself.
     pub fn plain(kernel: &'k Kernel, points: &Points) -> Self {
         Self::new(kernel, points, None)
+    }
+
+    /// $\langle Z_i, Z_j\rangle$ for the oblivious features of these points.
+    pub fn oblivious(
+        map: &'k ObliviousMap,
+        points: &Points,
+        assignment: &Assignment,
+        shifts: &Shifts,
+    ) -> Self {
+        let correction = map.symmetric_correction(assignment, shifts);
+        Self::new(
+            map.mean().kernel(),
+            points,
+            Some(Change::Shifts(correction)),
+        )
     }
 
     pub(crate) fn new(kernel: &'k Kernel, points: &Points, correction: Option<Change>) -> Self {
@@ -313,4 +328,9 @@ impl FeatureRows for MatRef<'_, f64> {
         }
         Ok(())
     }
+}
+
+/// $\langle a, b\rangle$
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }

@@ -9,7 +9,6 @@ use faer::{Mat, MatRef};
 
 use crate::conditional_mean::ConditionalMean;
 use crate::error::{Error, Result};
-use crate::gram::{Change, FeatureGram};
 use crate::kernel::{KernelMatrix, Lower, Span, Tile};
 use crate::partition::Assignment;
 use crate::points::Points;
@@ -85,17 +84,6 @@ impl ObliviousMap {
         }
     }
 
-    /// The matrix $\langle Z_i, Z_j\rangle$, not computed until one of its parts is asked for.
-    pub fn features_gram(
-        &self,
-        points: &Points,
-        assignment: &Assignment,
-        shifts: &Shifts,
-    ) -> FeatureGram<'_> {
-        let correction = self.symmetric_correction(assignment, shifts);
-        FeatureGram::new(self.mean.kernel(), points, Some(Change::Shifts(correction)))
-    }
-
     /// The lower triangle of $\langle Z_i, Z_j\rangle$, in one pass over `out`.
     ///
     /// Rows sorted by cell make it fastest; the order does not change the result.
@@ -128,7 +116,11 @@ impl ObliviousMap {
         lower.mirrored(watch)
     }
 
-    fn symmetric_correction(&self, assignment: &Assignment, shifts: &Shifts) -> Correction {
+    pub(crate) fn symmetric_correction(
+        &self,
+        assignment: &Assignment,
+        shifts: &Shifts,
+    ) -> Correction {
         let (t, cells) = (self.strength, &assignment.cells);
         let Shifts { at, gram } = shifts;
         Correction {

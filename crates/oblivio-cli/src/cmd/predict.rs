@@ -129,9 +129,11 @@ impl<'m> Made<'m> {
         Self {
             classes,
             scores: named("score"),
-            probabilities: probabilities
-                .then(|| named("probability"))
-                .unwrap_or_default(),
+            probabilities: if probabilities {
+                named("probability")
+            } else {
+                Vec::new()
+            },
             before,
         }
     }

@@ -37,10 +37,18 @@ impl Settings {
                 value: "ridge".into(),
             });
         }
+        self.reference.check(data.points.len())?;
         let all: Vec<usize> = (0..data.targets.len()).collect();
         let rows = data.rows(&all);
+        // Rows that only estimate have no say in what a class counts, or whether there is one.
+        let counted: Vec<usize> = all.into_iter().filter(|&i| rows.weights[i] > 0.0).collect();
+        let reference = self.reference.renumbered(&counted);
+        let mut training = vec![0.0; rows.weights.len()];
+        for place in reference.split(counted.len(), self.seed)?.training {
+            training[counted[place]] = rows.weights[counted[place]];
+        }
         Ok(ClassProblem {
-            decisions: self.decisions(data.targets, &rows.weights, classes)?,
+            decisions: self.decisions(data.targets, &training, classes)?,
             settings: self.clone(),
             rows,
         })

@@ -127,20 +127,15 @@ impl Exact {
             }
         }
         let mut intercept = answer.intercept;
-        let (threshold, (error, spread)) = match self.decision {
-            Some(decision) => {
-                let (threshold, errors) =
-                    decision.settle(&scores, &training.targets, &training.weights);
-                intercept -= threshold;
-                (threshold, errors)
-            }
-            None => {
-                let centre = training.mean(|i| training.targets[i]);
-                let error = training.root_mean_square(|i| training.targets[i] - scores[i]);
-                let spread = training.root_mean_square(|i| training.targets[i] - centre);
-                (0.0, (error, spread))
-            }
+        let (threshold, (error, spread)) = if let Some(decision) = self.decision {
+            decision.settle(&scores, &training.targets, &training.weights)
+        } else {
+            let centre = training.mean(|i| training.targets[i]);
+            let error = training.root_mean_square(|i| training.targets[i] - scores[i]);
+            let spread = training.root_mean_square(|i| training.targets[i] - centre);
+            (0.0, (error, spread))
         };
+        intercept -= threshold;
         let predictor = Predictor::assemble(
             self.kernel,
             intercept,
@@ -151,7 +146,7 @@ impl Exact {
             offsets,
         );
         let mut warnings = self.warnings;
-        warnings.extend(Warning::of_effort(&answer.effort));
+        warnings.extend(super::not_converged(&answer.effort));
         let summary = Summary {
             training_rows: training.rows.len(),
             reference_rows: reference.rows.len(),
@@ -188,7 +183,7 @@ impl Exact {
         let at = self.at_training(&mean, watch)?;
         let map = ObliviousMap::new(mean, self.strength)?;
         let shifts = map.shifts(at.as_ref(), assignment);
-        let gram = map.features_gram(points, assignment, &shifts);
+        let gram = FeatureGram::oblivious(&map, points, assignment, &shifts);
         let answer = self.task.solve(&gram, self.training.outcomes(), watch)?;
         let between = map.mean().shifts_at_means(&assignment.mixtures);
         Ok(Learned {
@@ -334,7 +329,14 @@ impl Exact {
     /// The score, without the intercept, of every training row by a machine that has not seen its fold.
     fn out_of_fold(&self, watch: &Watch) -> Result<Vec<f64>> {
         let training = &self.training;
-        let fold_of = folds(&training.targets, self.seed)?;
+        // Rows are sorted by cell here, and folds are dealt out in the order of the table.
+        let mut order: Vec<usize> = (0..training.rows.len()).collect();
+        order.sort_by_key(|&place| training.rows[place]);
+        let dealt = folds(&super::part::pick(&training.targets, &order), self.seed)?;
+        let mut fold_of = vec![0; order.len()];
+        for (place, fold) in order.into_iter().zip(dealt) {
+            fold_of[place] = fold;
+        }
         let mut scores = vec![0.0; fold_of.len()];
         for fold in 0..FOLDS {
             let places = |held: bool| -> Vec<usize> {

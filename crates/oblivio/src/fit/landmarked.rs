@@ -257,7 +257,7 @@ impl Turned {
             offsets,
         };
         let mut warnings = self.warnings.clone();
-        warnings.extend(Warning::of_effort(&answer.effort));
+        warnings.extend(super::not_converged(&answer.effort));
         let summary = Summary {
             training_rows: labelled.targets.len(),
             reference_rows,

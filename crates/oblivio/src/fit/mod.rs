@@ -455,6 +455,27 @@ impl Training<'_> {
     }
 }
 
+impl Rows {
+    /// The rows as a fit takes them.
+    fn training(&self) -> Training<'_> {
+        Training {
+            points: &self.points,
+            sensitive: &self.sensitive,
+            targets: self.targets.as_deref().unwrap_or(&[]),
+            weights: Some(&self.weights),
+        }
+    }
+}
+
+/// A remark if a learner did not come as near as it was asked.
+fn not_converged(effort: &Effort) -> Option<Warning> {
+    (!effort.converged).then(|| Warning::NotConverged {
+        solver: effort.solver.to_owned(),
+        iterations: effort.iterations,
+        gap: effort.gap.unwrap_or(f64::NAN),
+    })
+}
+
 fn constant_features(points: &Points) -> Option<Warning> {
     let constant = points.constant_features();
     (!constant.is_empty()).then(|| Warning::ConstantFeatures {

@@ -6,6 +6,7 @@ use faer::{Col, Mat, MatMut, MatRef, Par, Side};
 use super::ridge::{Intercept, Ridge};
 use super::system::{Convergence, Factor, System};
 use crate::error::{Error, Result};
+use crate::gram::dot;
 use crate::moments::Design;
 use crate::watch::Watch;
 
@@ -153,8 +154,4 @@ impl Influence {
         solve(MatMut::from_column_major_slice_mut(&mut centre, rows, 1));
         (map, centre, share)
     }
-}
-
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }

@@ -14,7 +14,7 @@ mod svm;
 mod system;
 mod task;
 
-pub(crate) use linear::dot;
+pub(crate) use crate::gram::dot;
 pub use linear::{Linear, PathPoint};
 pub use logistic::Logistic;
 pub(crate) use lowrank::all_features as features_of;

@@ -1,7 +1,8 @@
 //! The exact path: all rows in memory, and a matrix of their pairs.
 
-use anyhow::{Result, ensure};
-use oblivio::{Labels, Model, PathGrid, Scaling, Settings};
+use anyhow::{Result, bail, ensure};
+use oblivio::learn::{Learner, Solver};
+use oblivio::{Labels, Mode, Model, PathGrid, Scaling, Settings};
 use rayon::ThreadPool;
 
 use super::args::Alpha;
@@ -26,7 +27,9 @@ pub(super) fn fit(
         let all: Vec<usize> = (0..rows.len()).collect();
         rows = rows.select(&oblivio::sample(&all, size, args.seed));
     }
-    check_memory(rows.len())?;
+    let mut settings = settings.clone();
+    check_memory(rows.len(), &mut settings, args)?;
+    let settings = &settings;
     let Some(target) = &rows.target else {
         // Without a target the fit is of features, on landmarks.
         anyhow::bail!("there is no target to predict; give --target");
@@ -73,21 +76,42 @@ pub(super) fn say_dropped(dropped: usize, rows: usize) -> Result<()> {
     Ok(())
 }
 
-/// Compares what the fit needs with what is free, before anything is allocated.
-fn check_memory(rows: usize) -> Result<()> {
-    let rows = rows as f64;
-    // The matrix in double precision and its factor in single.
-    let needed = 12.0 * rows * rows;
+/// Compares what the fit needs with what is free, before anything is allocated. Ridge regression can do without its matrix, and a
+/// support vector machine holds only some of its rows.
+fn check_memory(rows: usize, settings: &mut Settings, args: &Args) -> Result<()> {
+    let number = rows as f64;
     let Some(free) = super::free_memory() else {
         return Ok(());
     };
+    // The matrix in double precision and its factor in single.
+    let needed = 12.0 * number * number;
+    let matrix_free = match settings.learner {
+        Learner::Svm => true,
+        Learner::Logistic => false,
+        Learner::Ridge => {
+            let possible = settings.mode != Mode::MOblivious && args.alpha != Alpha::Auto;
+            possible && matches!(settings.solver, Solver::Auto | Solver::Pcg)
+        }
+    };
+    if needed < 0.9 * free {
+        return Ok(());
+    }
+    if matrix_free {
+        if settings.learner == Learner::Ridge && settings.solver == Solver::Auto {
+            settings.solver = Solver::Pcg;
+            report::remark(format_args!(
+                "note: the kernel matrix of {rows} rows would need {:.1} GB and {:.1} GB are free: solving without it (--solver pcg)",
+                needed / 1e9,
+                free / 1e9
+            ));
+        }
+        return Ok(());
+    }
     let affordable = (0.8 * free / 12.0).sqrt() / 100.0;
-    ensure!(
-        needed < 0.9 * free,
+    bail!(
         "an exact fit on {rows} rows needs {:.1} GB of memory and {:.1} GB are free; fit on landmarks with --components 1000, or on fewer rows with --sample {:.0}00",
         needed / 1e9,
         free / 1e9,
         affordable.floor(),
     );
-    Ok(())
 }
