@@ -66,10 +66,9 @@ class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc
         model, remarks, uses, efforts = _oblivio.ScoreModel.fit(
             features.table(),
             sensitive,
-            (name, codes),
+            (name, codes, (_names(self.classes_), self.classes_.dtype.kind in "iuf")),
             self._weights(sample_weight, features.rows),
             self._classifier_settings(features, sensitive, reference_rows),
-            (_names(self.classes_), self.classes_.dtype.kind in "iuf"),
             self._progress(),
         )
         self.model_ = model

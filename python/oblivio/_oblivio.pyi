@@ -45,10 +45,9 @@ class ScoreModel:
     def fit(
         table: _Table,
         sensitive_columns: Sequence[_Column],
-        target: tuple[str, _Numbers],
+        target: tuple[str, _Numbers, tuple[Sequence[str], bool] | None],
         weights: _Numbers | None,
         settings: Mapping[str, Any],
-        classes: tuple[Sequence[str], bool] | None = None,
         progress: _Progress = None,
     ) -> tuple[ScoreModel, list[str], dict[str, int], list[tuple[str, int, float | None, bool]]]: ...
     @staticmethod
@@ -58,7 +57,6 @@ class ScoreModel:
         target: _Numbers,
         weights: _Numbers | None,
         settings: Mapping[str, Any],
-        grid: tuple[str, Sequence[float], Sequence[float], Sequence[float]],
         progress: _Progress = None,
     ) -> tuple[dict[str, _Numbers], int, str]: ...
     def predict(

@@ -268,10 +268,9 @@ class ObliviousRidge(Streamed, Regression):  # type: ignore[misc]
         model, remarks, uses, efforts = _oblivio.ScoreModel.fit(
             features.table(),
             sensitive,
-            read_target(y, features.rows),
+            (*read_target(y, features.rows), None),
             self._weights(sample_weight, features.rows),
             self._ridge_settings(features, sensitive, reference_rows),
-            None,
             self._progress(),
         )
         self.model_, self.solver_ = model, efforts[0][0]

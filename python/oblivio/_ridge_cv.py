@@ -202,8 +202,9 @@ class ObliviousRidgeCV(Regression):
         settings = self._score_settings(features, sensitive, reference_rows) | common
         rows = (features.table(), sensitive, target, weights)
         if self.n_components is None:
-            grid = (*self._bandwidths(), strengths, alphas)
-            columns, best, kernel = _oblivio.ScoreModel.path(*rows, settings, grid, self._progress())
+            bandwidths, gammas = self._bandwidths()
+            grid = {"bandwidths": bandwidths, "gammas": gammas, "strengths": strengths, "penalties": alphas}
+            columns, best, kernel = _oblivio.ScoreModel.path(*rows, settings | grid, self._progress())
         else:
             columns, best, kernel = self._path_on_landmarks(rows, settings, strengths, alphas)
         self.best_index_ = best
@@ -214,10 +215,9 @@ class ObliviousRidgeCV(Regression):
         model, remarks, uses, efforts = _oblivio.ScoreModel.fit(
             features.table(),
             sensitive,
-            (name, target),
+            (name, target, None),
             weights,
             settings | {"kernel": kernel, "penalty": self.alpha_},
-            None,
             self._progress(),
         )
         self.model_, self.solver_ = model, efforts[0][0]

@@ -5,8 +5,8 @@ use pyo3::types::PyDict;
 
 use oblivio::learn::Intercept;
 use oblivio::{
-    ClassWeights, Components, FeatureSettings, KernelSettings, Mode, Named, PartitionRule,
-    Policies, Reference, Restraint, Result, Scaling, Settings,
+    Bandwidths, ClassWeights, Components, FeatureSettings, KernelSettings, Mode, Named,
+    PartitionRule, PathGrid, Policies, Reference, Restraint, Result, Scaling, Settings,
 };
 
 use crate::errors::raise;
@@ -53,6 +53,16 @@ struct Classifying {
     balanced: bool,
     class_weights: Option<Vec<f64>>,
     threshold: String,
+}
+
+/// What a path tries: γ is `given`, or one of some `gammas`, or a multiple of that of the kernel.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Grid {
+    bandwidths: String,
+    gammas: Vec<f64>,
+    strengths: Vec<f64>,
+    penalties: Vec<f64>,
 }
 
 /// How many landmarks there are to be, and how they are found.
@@ -172,6 +182,20 @@ pub(crate) fn scores(settings: &Bound<'_, PyDict>) -> PyResult<(Common, Settings
         scores.threshold = classifying.threshold.parse().map_err(raise)?;
     }
     Ok((common, scores))
+}
+
+/// The grid of a path.
+pub(crate) fn grid(settings: &Bound<'_, PyDict>) -> PyResult<PathGrid> {
+    let grid: Grid = settings.extract()?;
+    Ok(PathGrid {
+        bandwidths: match grid.bandwidths.as_str() {
+            "gammas" => Bandwidths::Gammas(grid.gammas),
+            "multiples" => Bandwidths::Multiples(grid.gammas),
+            _ => Bandwidths::Given,
+        },
+        strengths: grid.strengths,
+        penalties: grid.penalties,
+    })
 }
 
 /// The settings of features.

@@ -4,10 +4,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use oblivio::{
-    Bandwidths, Drift, Encoder, GridPoint, Labels, Model, PathGrid, Predictor, Summary, Training,
-    Uses,
-};
+use oblivio::{Drift, Encoder, GridPoint, Labels, Model, Predictor, Summary, Training, Uses};
 
 use super::{Reduced, rows_of, sensitive_columns, texts, uses_dict};
 use crate::errors::raise;
@@ -19,6 +16,19 @@ type Numbers<'py> = Bound<'py, PyArray1<f64>>;
 
 /// How a score was found: the solver, its steps, how far it may be from the best, and whether that is near enough.
 type EffortRow = (&'static str, usize, Option<f64>, bool);
+
+/// The name of a target, its values, and the names of its classes with whether these are numbers.
+type Target<'py> = (
+    String,
+    PyReadonlyArray1<'py, f64>,
+    Option<(Vec<String>, bool)>,
+);
+
+/// A model, remarks, how often policies were used, and how each score was found.
+type Fitted<'py> = (ScoreModel, Vec<String>, Bound<'py, PyDict>, Vec<EffortRow>);
+
+/// A column of a table of grid points.
+type Quantity = (&'static str, fn(&GridPoint) -> f64);
 
 /// One score or several on plain or oblivious features, fitted.
 #[pyclass(frozen, module = "oblivio._oblivio")]
@@ -43,22 +53,21 @@ fn drift_row(drift: Drift) -> DriftRow {
 
 #[pymethods]
 impl ScoreModel {
-    /// Fits; returns the model, remarks, how often policies were used, and how each score was found. The targets of a
-    /// classifier are the numbers of its `classes`, which are names and whether these are numbers.
+    /// Fits; returns the model, remarks, how often policies were used, and how each score was found. The target is its name,
+    /// its values, and for a classifier the classes whose numbers these are: their names, and whether these are numbers.
     #[staticmethod]
-    #[pyo3(signature = (table, sensitive_columns, target, weights, settings, classes=None, progress=None))]
+    #[pyo3(signature = (table, sensitive_columns, target, weights, settings, progress=None))]
     fn fit<'py>(
         py: Python<'py>,
         table: Table<'py>,
         sensitive_columns: Vec<NamedColumn<'py>>,
-        target: (String, PyReadonlyArray1<'py, f64>),
+        target: Target<'py>,
         weights: Option<PyReadonlyArray1<'py, f64>>,
         settings: &Bound<'py, PyDict>,
-        classes: Option<(Vec<String>, bool)>,
         progress: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Self, Vec<String>, Bound<'py, PyDict>, Vec<EffortRow>)> {
+    ) -> PyResult<Fitted<'py>> {
         let (common, settings) = settings::scores(settings)?;
-        let (name, target) = target;
+        let (name, target, classes) = target;
         let target = target.as_array().to_vec();
         let weights = weights.map(|w| w.as_array().to_vec());
         let weights = weights.as_deref();
@@ -101,9 +110,9 @@ impl ScoreModel {
     }
 
     /// Error and dependence of ridge regressions by leaving out each row, for every bandwidth, strength and penalty: the columns
-    /// of a table, the row that was chosen, and its kernel. Bandwidths are `given`, `gammas` or `multiples`, and numbers.
+    /// of a table, the row that was chosen, and its kernel. The settings have the grid, too.
     #[staticmethod]
-    #[pyo3(signature = (table, sensitive_columns, target, weights, settings, grid, progress=None))]
+    #[pyo3(signature = (table, sensitive_columns, target, weights, settings, progress=None))]
     fn path<'py>(
         py: Python<'py>,
         table: Table<'py>,
@@ -111,20 +120,10 @@ impl ScoreModel {
         target: PyReadonlyArray1<'py, f64>,
         weights: Option<PyReadonlyArray1<'py, f64>>,
         settings: &Bound<'py, PyDict>,
-        grid: (&str, Vec<f64>, Vec<f64>, Vec<f64>),
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyDict>, usize, String)> {
+        let grid = settings::grid(settings)?;
         let (common, settings) = settings::scores(settings)?;
-        let (kind, numbers, strengths, penalties) = grid;
-        let grid = PathGrid {
-            bandwidths: match kind {
-                "gammas" => Bandwidths::Gammas(numbers),
-                "multiples" => Bandwidths::Multiples(numbers),
-                _ => Bandwidths::Given,
-            },
-            strengths,
-            penalties,
-        };
         let target = target.as_array().to_vec();
         let weights = weights.map(|w| w.as_array().to_vec());
         let weights = weights.as_deref();
@@ -339,7 +338,7 @@ pub(super) fn grid_columns<'py>(
     points: &[GridPoint],
 ) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
-    let all: [(&str, fn(&GridPoint) -> f64); 9] = [
+    let all: [Quantity; 9] = [
         ("gamma", |point| point.gamma.unwrap_or(f64::NAN)),
         ("strength", |point| point.strength),
         ("alpha", |point| point.penalty),
