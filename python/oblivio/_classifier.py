@@ -66,7 +66,7 @@ class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc
         model, remarks, uses, efforts = _oblivio.ScoreModel.fit(
             features.table(),
             sensitive,
-            (name, codes, (_names(self.classes_), self.classes_.dtype.kind in "iuf")),
+            (name, codes, (_names(self.classes_), self.classes_.dtype.kind in "biuf")),
             self._weights(sample_weight, features.rows),
             self._classifier_settings(features, sensitive, reference_rows),
             self._progress(),
@@ -248,7 +248,7 @@ class ObliviousSVC(_ObliviousClassifier):
     eta : float or None, default=None
         Of the mode ``"sensitive-free"``: a penalty on the differences of the cells' means, in place of none allowed.
     epsilon : float, default=0.0
-        Of the mode ``"sensitive-free"``: the largest difference of a cell's mean score from that of all that is allowed.
+        Of the mode ``"sensitive-free"``: the largest difference allowed between a cell's mean score and that of all.
     strength : float, default=1.0
         How much is taken out, from 0 to 1.
     cells : int, "auto" or "paper", default="auto"
@@ -271,9 +271,9 @@ class ObliviousSVC(_ObliviousClassifier):
     standardize : bool, default=False
         Scale number columns of X to mean 0 and standard deviation 1.
     solver : {"auto", "smo", "interior"}, default="auto"
-        Two coefficients at a time, or an interior-point method; ``"auto"`` takes the second where the kernel matrix is of
-        low rank, on landmarks, and where the first takes too long.
-    tol : float, default=1e-4
+        Two coefficients at a time, or an interior-point method; ``"auto"`` takes the second where the kernel matrix is
+        of low rank, on landmarks, and where the first takes too long.
+    tol : float, default=1e-5
         The relative duality gap to reach: by how much the objective may miss the best.
     max_iter : int or None, default=None
         The most steps of the solver; None is its own limit. What has not converged by then is said in a warning.
@@ -353,7 +353,7 @@ class ObliviousSVC(_ObliviousClassifier):
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
         standardize: bool = False,
-        tol: float = 1e-4,
+        tol: float = 1e-5,
         max_iter: int | None = None,
         random_state: Any = None,
         verbose: bool = False,
@@ -605,12 +605,23 @@ def _read_classes(y: Any, rows: int, who: str) -> tuple[str, np.ndarray[Any, Any
     values = column_or_1d(y, warn=True)
     if values.dtype.kind == "f":
         assert_all_finite(values, input_name="y")
+    missing = [row for row, label in enumerate(values) if _is_missing(label)] if values.dtype.kind == "O" else []
+    if missing:
+        raise _oblivio.InvalidInputError(
+            f"the target y has {len(missing)} missing values, the first in row {missing[0]}"
+        )
     check_classification_targets(values)
     check_consistent_length(np.empty((rows, 0)), values)
     classes, codes = np.unique(values, return_inverse=True)
     if len(classes) < 2:
-        raise _oblivio.InvalidInputError(f"{who} needs rows of at least two classes, got one class: {classes[0]!r}")
+        raise _oblivio.InvalidInputError(
+            f"{who} needs rows of at least two classes, got one class: {classes.tolist()[0]!r}"
+        )
     return name, classes, codes.astype(np.float64)
+
+
+def _is_missing(label: Any) -> bool:
+    return label is None or (isinstance(label, float) and np.isnan(label)) or type(label).__name__ == "NAType"
 
 
 def _names(classes: np.ndarray[Any, Any]) -> list[str]:
@@ -624,6 +635,10 @@ def classes_of(names: list[str], *, numeric: bool) -> np.ndarray[Any, Any]:
     """The classes of a model file."""
     if not numeric:
         return np.array(names)
-    numbers = np.array([float(name) for name in names])
-    whole = numbers.astype(np.int64)
-    return whole if np.array_equal(whole, numbers) else numbers
+    if names == ["False", "True"]:
+        return np.array([False, True])
+    try:
+        whole = np.array([int(name) for name in names])
+    except ValueError:
+        whole = np.array(names, dtype=object)
+    return whole if whole.dtype.kind in "iu" else np.array([float(name) for name in names])

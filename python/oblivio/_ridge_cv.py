@@ -18,12 +18,16 @@ ALPHAS = tuple(4.0**k for k in range(-10, 6))
 #: What ``gammas="auto"`` multiplies the kernel's gamma by.
 MULTIPLES = (0.0625, 0.25, 1.0, 4.0, 16.0)
 
+COLUMNS = (
+    "gamma", "strength", "alpha", "error", "left_out_error", "gcv", "correlation_ratio", "expected", "gap",
+)  # fmt: skip
+
 
 class ObliviousRidgeCV(Regression):
     """Kernel ridge regression on oblivious features, its penalty and bandwidth found by exact leave-one-out.
 
-    One eigendecomposition for each bandwidth gives the leave-one-out error of every penalty and strength, exactly, with
-    the conditional means held fixed. Of the strengths the largest is used: a strength is never chosen by error, for a
+    For each bandwidth the leave-one-out errors of all penalties and strengths come from one decomposition of the kernel
+    matrix (or a few), exactly, with the conditional means held fixed. Of the strengths the largest is used: a strength is never chosen by error, for a
     model that leaks the sensitive features has less of it. ``path_`` has the error and the dependence of all side by
     side.
 
@@ -86,8 +90,8 @@ class ObliviousRidgeCV(Regression):
     Attributes
     ----------
     path_ : DataFrame or dict of ndarray
-        A row for each gamma, strength and penalty: ``gamma``, ``strength``, ``alpha``, ``error`` (root mean square on the
-        training rows), ``left_out_error`` (the same with each row predicted without itself), ``gcv``,
+        A row for each gamma, strength and penalty: ``gamma``, ``strength``, ``alpha``, ``error`` (root mean square on
+        the training rows), ``left_out_error`` (the same with each row predicted without itself), ``gcv``,
         ``correlation_ratio`` (the share of the leave-one-out score's variance that the cells explain), ``expected``
         (that share for a score independent of them) and ``gap`` (the largest difference between the mean scores of two
         cells). A pandas frame if pandas is installed.
@@ -235,7 +239,8 @@ class ObliviousRidgeCV(Regression):
         if isinstance(self.gammas, str):
             if self.gammas != "auto":
                 raise _oblivio.InvalidInputError(f'gammas must be "auto", None or numbers, got {self.gammas!r}')
-            has_gamma = not (isinstance(self.kernel, str) and self.kernel == "linear")
+            expression = self._kernel_expression()
+            has_gamma = any(name in expression for name in ("rbf", "laplacian", "poly", "matern"))
             return ("multiples", list(MULTIPLES)) if has_gamma else ("given", [])
         return "gammas", _numbers("gammas", self.gammas)
 
@@ -243,10 +248,19 @@ class ObliviousRidgeCV(Regression):
         self, rows: Any, settings: dict[str, Any], strengths: list[float], alphas: list[float]
     ) -> tuple[dict[str, Any], int, str]:
         """Generalised cross-validation from the moments of all rows."""
+        if settings["reference"] != "all" or settings["reference_rows"] is not None:
+            raise _oblivio.InvalidInputError(
+                "on landmarks the penalty is found from rows that all train and estimate; use reference='all', or "
+                "n_components=None"
+            )
+        if self._bandwidths()[0] == "gammas":
+            raise _oblivio.InvalidInputError(
+                f"gammas must be left out with n_components, where gamma is that of the kernel, got {self.gammas!r}"
+            )
         moments, _ = _oblivio.Moments.begin(*rows, settings, self._progress())
-        columns = dict(moments.grid(strengths, alphas, settings))
-        columns["left_out_error"] = np.full(len(columns["gcv"]), np.nan)
-        columns["gamma"] = np.full(len(columns["gcv"]), np.nan)
+        found = dict(moments.grid(strengths, alphas, settings))
+        unknown = np.full(len(found["gcv"]), np.nan)
+        columns = {name: found.get(name, unknown) for name in COLUMNS}
         largest = columns["strength"] == max(strengths)
         best = int(np.argmin(np.where(largest, columns["gcv"], np.inf)))
         return columns, best, settings["kernel"]

@@ -50,6 +50,11 @@ class Scored(ObliviousEstimator):
         self, features: Features, sensitive: list[NamedColumn], reference_rows: Any = None
     ) -> dict[str, Any]:
         """The settings that every learner has."""
+        epsilon = number("epsilon", getattr(self, "epsilon", 0.0))
+        if self.eta is not None and epsilon != 0.0:
+            raise _oblivio.InvalidInputError(
+                f"eta and epsilon exclude each other, got eta={self.eta} and epsilon={epsilon}"
+            )
         return (
             self._settings(features, sensitive, reference_rows)
             | self._landmark_settings()
@@ -58,7 +63,7 @@ class Scored(ObliviousEstimator):
                 "mode": self.mode,
                 "parity": getattr(self, "parity", "demographic-parity"),
                 "eta": None if self.eta is None else number("eta", self.eta),
-                "epsilon": number("epsilon", getattr(self, "epsilon", 0.0)),
+                "epsilon": epsilon,
                 "fit_intercept": bool(self.fit_intercept),
                 "solver": getattr(self, "solver", "auto"),
             }
@@ -72,9 +77,7 @@ class Scored(ObliviousEstimator):
         warn([], uses)
         return scores
 
-    def _renew(
-        self, X: Any, sensitive_features: Any, sample_weight: Any, min_rows: int
-    ) -> list[list[Drift]]:
+    def _renew(self, X: Any, sensitive_features: Any, sample_weight: Any, min_rows: int) -> list[list[Drift]]:
         """New offsets; for each score how far every cell has drifted."""
         model = self._fitted_model()
         if not self.sensitive_feature_names_:

@@ -70,6 +70,20 @@ CASES = {
         {"n_components": 200, "tolerance": 0.01, "mode": "plain"},
     ),
     "waves": (["--components", 50, "--landmarks", "fourier"], {"n_components": 50, "landmarks": "fourier"}),
+    "sensitive-free": (
+        ["--mode", "sensitive-free", "--strength", 0.8, "--intercept"],
+        {"mode": "sensitive-free", "strength": 0.8, "fit_intercept": True},
+    ),
+    "eta": (["--mode", "sensitive-free", "--eta", 12.5], {"mode": "sensitive-free", "eta": 12.5}),
+    "eta, landmarks": (
+        ["--mode", "sensitive-free", "--eta", 12.5, "--components", 40],
+        {"mode": "sensitive-free", "eta": 12.5, "n_components": 40},
+    ),
+    "pcg": (["--solver", "pcg"], {"solver": "pcg"}),
+    "pcg, sensitive-free": (
+        ["--solver", "pcg", "--mode", "sensitive-free", "--alpha", 0.1],
+        {"solver": "pcg", "mode": "sensitive-free", "alpha": 0.1},
+    ),
     "raw": (["--no-standardize", "--solver", "cholesky"], {"standardize": False, "solver": "cholesky"}),
 }
 
@@ -100,6 +114,155 @@ def test_parity(case, sensitive, file, tmp_path):
     model.save(saved)
     run("predict", saved, file, "-o", again)
     np.testing.assert_array_equal(scores(again), scores(score_file))
+
+
+@pytest.fixture(scope="module")
+def classes(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tables") / "classes.csv"
+    table = ob.datasets.admissions(300, random_state=3)
+    table.sensitive.join(table.features).join(table.targets[["admitted"]]).to_csv(path, index=False)
+    return path
+
+
+LEARNERS = {"svm": ob.ObliviousSVC, "logistic": ob.ObliviousLogistic}
+CLASSIFICATIONS = {
+    "default": ([], {}),
+    "cost": (["--cost", 0.25, "--kernel", "laplacian"], {"C": 0.25, "kernel": "laplacian"}),
+    "landmarks": (["--components", 30], {"n_components": 30}),
+    "landmarks, half": (
+        ["--components", 30, "--reference", "half", "--seed", 5],
+        {"n_components": 30, "reference": "half", "random_state": 5},
+    ),
+    "balanced": (["--class-weight", "balanced"], {"class_weight": "balanced"}),
+    "balanced, landmarks": (
+        ["--class-weight", "balanced", "--components", 30],
+        {"class_weight": "balanced", "n_components": 30},
+    ),
+    "base rate": (["--threshold", "base-rate"], {"threshold": "base-rate"}),
+    "rate, landmarks": (["--threshold", 0.3, "--components", 30], {"threshold": 0.3, "n_components": 30}),
+    "no intercept": (["--no-intercept", "--strength", 0.5], {"fit_intercept": False, "strength": 0.5}),
+    "half": (
+        ["--reference", "half", "--seed", 5, "--class-weight", "balanced"],
+        {"reference": "half", "random_state": 5, "class_weight": "balanced"},
+    ),
+    "m-oblivious": (["--mode", "m-oblivious", "--seed", 2], {"mode": "m-oblivious", "random_state": 2}),
+    "m-oblivious, landmarks": (
+        ["--mode", "m-oblivious", "--components", 30],
+        {"mode": "m-oblivious", "n_components": 30},
+    ),
+    "plain": (["--mode", "plain", "--gap", 1e-6], {"mode": "plain", "tol": 1e-6}),
+    "sensitive-free": (["--mode", "sensitive-free"], {"mode": "sensitive-free"}),
+    "eta": (["--mode", "sensitive-free", "--eta", 12.5], {"mode": "sensitive-free", "eta": 12.5}),
+    "opportunity": (
+        ["--mode", "sensitive-free", "--parity", "equal-opportunity"],
+        {"mode": "sensitive-free", "parity": "equal-opportunity"},
+    ),
+    "epsilon": (["--mode", "sensitive-free", "--epsilon", 0.1], {"mode": "sensitive-free", "epsilon": 0.1}),
+    "interior": (["--solver", "interior"], {"solver": "interior"}),
+}
+MACHINES_ALONE = {"epsilon", "interior"}
+OF_THREE = ["default", "landmarks", "balanced, landmarks", "base rate", "m-oblivious", "sensitive-free"]
+
+
+@pytest.mark.filterwarnings("ignore::oblivio.OblivioWarning")
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize(
+    ("target", "case"), [*[("admitted", case) for case in CLASSIFICATIONS], *[("school", case) for case in OF_THREE]]
+)
+def test_parity_of_classes(case, target, learner, classes, tmp_path):
+    """Two classes that are words, and three."""
+    options, parameters = CLASSIFICATIONS[case]
+    if case in MACHINES_ALONE and learner != "svm":
+        pytest.skip("is for machines alone")
+    model_file, score_file = tmp_path / "model", tmp_path / "scores.csv"
+    run("fit", classes, "--sensitive", "sex", "--target", target, "--drop", "region,age", "--learner", learner,
+        *options, "-o", model_file)  # fmt: skip
+    run("predict", model_file, classes, "-o", score_file)
+    told = pd.read_csv(score_file)
+
+    frame = pd.read_csv(classes)
+    X, y = frame.drop(columns=[target, "region", "age"]), frame[target]
+    model = LEARNERS[learner](sensitive_feature_ids=["sex"], standardize=True, **parameters).fit(X, y)
+    columns = [column for column in told if column.startswith("score")]
+    assert len(columns) == (1 if target == "admitted" else 3)
+    np.testing.assert_array_equal(model.decision_function(X).reshape(300, -1), told[columns])
+    np.testing.assert_array_equal(model.predict(X), told["label"])
+    if learner == "logistic":
+        chances = model.predict_proba(X)
+        probabilities = told[[column for column in told if column.startswith("probability")]].to_numpy()
+        np.testing.assert_allclose(probabilities, chances if target == "school" else chances[:, 1:], rtol=1e-13)
+
+    loaded = ob.load(model_file)
+    assert type(loaded) is LEARNERS[learner] and loaded.classes_.tolist() == model.classes_.tolist()
+    np.testing.assert_array_equal(loaded.decision_function(frame), model.decision_function(X))
+    np.testing.assert_array_equal(loaded.predict(frame), told["label"])
+    np.testing.assert_array_equal(loaded.threshold_, model.threshold_)
+
+    saved, again = tmp_path / "saved", tmp_path / "again.csv"
+    model.save(saved)
+    run("predict", saved, classes, "-o", again)
+    pd.testing.assert_frame_equal(pd.read_csv(again), told, check_exact=True)
+
+
+@pytest.mark.filterwarnings("ignore::oblivio.OblivioWarning")
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("values", [[0, 1], [-1.0, 2.0], [10, 9, -1]], ids=str)
+@pytest.mark.parametrize("components", [None, 30])
+def test_classes_that_are_numbers(components, values, learner, classes, tmp_path):
+    frame = pd.read_csv(classes)
+    order = np.argsort(np.argsort(frame["gpa"] + frame["test"] / 400)) * len(values) // 300
+    frame["admitted"] = np.array(values)[order]
+    frame.to_csv(tmp_path / "numbers.csv", index=False)
+    landmarks = ["--components", components] if components else []
+    run("fit", tmp_path / "numbers.csv", "--sensitive", "sex", "--target", "admitted", "--drop", "region,age",
+        "--learner", learner, *landmarks, "-o", tmp_path / "model")  # fmt: skip
+    run("predict", tmp_path / "model", tmp_path / "numbers.csv", "-o", tmp_path / "scores.csv")
+    told = pd.read_csv(tmp_path / "scores.csv")
+    loaded = ob.load(tmp_path / "model")
+    assert loaded.classes_.tolist() == sorted(values)
+    np.testing.assert_array_equal(loaded.predict(frame), told["label"])
+    X = frame.drop(columns=["admitted", "region", "age"])
+    model = LEARNERS[learner](sensitive_feature_ids=["sex"], standardize=True, n_components=components)
+    model.fit(X, frame["admitted"])
+    columns = [column for column in told if column.startswith("score")]
+    np.testing.assert_array_equal(model.decision_function(X).reshape(300, -1), told[columns])
+    np.testing.assert_array_equal(model.predict(X), told["label"])
+
+
+@pytest.mark.filterwarnings("ignore::oblivio.OblivioWarning")
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        *[(["--mode", mode], {"mode": mode}) for mode in ("oblivious", "m-oblivious", "plain", "sensitive-free")],
+        (["--strength", 0.5, "--intercept"], {"strengths": (0.5,), "fit_intercept": True}),
+        (["--reference", "half", "--seed", 5], {"reference": "half", "random_state": 5}),
+        (["--components", 40], {"n_components": 40}),
+    ],
+    ids=str,
+)
+def test_parity_of_the_path(options, parameters, file, tmp_path):
+    told = run("fit", file, "--sensitive", "sex", "--target", "success", "--drop", "region,age", "--alpha", "auto",
+               *options, "-o", tmp_path / "model", "--json")  # fmt: skip
+    run("predict", tmp_path / "model", file, "-o", tmp_path / "scores.csv")
+    frame = pd.read_csv(file)
+    X, y = frame.drop(columns=["success", "region", "age"]), frame["success"]
+    model = ob.ObliviousRidgeCV(gammas=None, standardize=True, sensitive_feature_ids="sex", **parameters)
+    np.testing.assert_array_equal(model.fit(X, y).predict(X), scores(tmp_path / "scores.csv"))
+    assert ob.load(tmp_path / "model").alpha == model.alpha_
+    assert json.loads(told.stdout)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_refresh_of_classes_is_the_same_from_both(learner, classes, tmp_path):
+    columns = ["--sensitive", "sex", "--target", "school", "--drop", "region,age,admitted"]
+    run("fit", classes, *columns, "--learner", learner, "-o", tmp_path / "m")
+    later = ob.datasets.admissions(400, random_state=4)
+    later = later.sensitive.join(later.features)
+    later.to_csv(tmp_path / "later.csv", index=False)
+    run("refresh", tmp_path / "m", tmp_path / "later.csv", "--min-rows", 5, "-o", tmp_path / "m2")
+    model = ob.load(tmp_path / "m")
+    assert len(model.refresh(later, min_rows=5)) == 3
+    np.testing.assert_array_equal(ob.load(tmp_path / "m2").offsets_, model.offsets_)
 
 
 def test_parity_beyond_the_sample(tmp_path):

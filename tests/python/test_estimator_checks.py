@@ -18,7 +18,6 @@ ESTIMATORS = {
     "ridge-cv-explicit": ob.ObliviousRidgeCV(n_components=20),
     "svc": ob.ObliviousSVC(),
     "svc-column": ob.ObliviousSVC(sensitive_feature_ids=[0]),
-    "svc-m-column": ob.ObliviousSVC(sensitive_feature_ids=[0], mode="m-oblivious", cells=2),
     "svc-free-column": ob.ObliviousSVC(sensitive_feature_ids=[0], mode="sensitive-free"),
     "svc-explicit": ob.ObliviousSVC(n_components=20, class_weight="balanced"),
     "svc-explicit-column": ob.ObliviousSVC(n_components=20, sensitive_feature_ids=[0]),

@@ -145,7 +145,7 @@ fn mean_scores_are_equal_in_all_cells_and_were_not_before() {
 }
 
 #[test]
-fn half_of_the_removal_leaves_half_of_the_gap() {
+fn more_of_the_removal_leaves_less_of_the_gap() {
     let data = data(200, 2);
     for mode in [Mode::MOblivious, Mode::SensitiveFree] {
         let fit = |strength| {
@@ -233,6 +233,17 @@ fn slack_is_used_up_and_no_more() {
             let most = offsets.by_cell.iter().fold(0.0f64, |a, b| a.max(b.abs()));
             assert!((most - epsilon).abs() < 1e-6, "{epsilon}: {most}");
         }
+        // A machine that stops early keeps within its bounds all the same.
+        let early = data.fit(&Settings {
+            restraint: Restraint::Slack(0.02),
+            steps: Some(4),
+            components,
+            penalty: 0.1,
+            ..settings(Learner::Svm, Mode::SensitiveFree)
+        });
+        assert!(!early.summary.effort.converged);
+        let offsets = early.predictor.offsets().unwrap();
+        assert!(offsets.by_cell.iter().all(|b| b.abs() < 0.02 + 1e-6));
         // What is never reached changes nothing.
         let free = data.scores(&fit(Restraint::Slack(100.0)).predictor);
         let plain = data.scores(

@@ -10,7 +10,7 @@ use crate::conditional_mean::ConditionalMean;
 use crate::error::{Error, Result, Warning};
 use crate::gram::{Change, Extended, FeatureGram, Gram};
 use crate::kernel::{Kernel, KernelMatrix};
-use crate::learn::{Answer, Learner, Task, features_of};
+use crate::learn::{Answer, Learner, Spanning, Task};
 use crate::oblivious::{ObliviousMap, check_strength};
 use crate::partition::Partition;
 use crate::predictor::{Offsets, Predictor};
@@ -309,7 +309,8 @@ impl Exact {
             others: shifts,
             inner,
         };
-        let features = features_of(&all, watch)?;
+        let spanning = Spanning::of(&all, watch)?;
+        let features = spanning.features.as_ref();
         let bounded = Some((features.subcols(rows, cells), epsilon));
         let found = self.task.solve_features(
             &features.subcols(0, rows),
@@ -317,13 +318,16 @@ impl Exact {
             bounded,
             watch,
         )?;
+        // Of the machine that the certificate is about, not of its dual.
+        let mut coefficients = spanning.coefficients(&found.weights);
+        let taken = coefficients.split_off(rows);
         let answer = Answer {
-            coefficients: found.coefficients,
+            coefficients,
             intercept: found.intercept,
             fitted: found.fitted,
             effort: found.effort,
         };
-        Ok((answer, found.multipliers))
+        Ok((answer, taken.iter().map(|a| -a).collect()))
     }
 
     /// The score, without the intercept, of every training row by a machine that has not seen its fold.

@@ -59,7 +59,7 @@ pub struct Settings {
     pub intercept: Intercept,
     /// How the system is solved.
     pub solver: Solver,
-    /// The relative duality gap that a classifier is to reach: 1e-4 for a support vector machine and 1e-12 for logistic regression
+    /// The relative duality gap that a classifier is to reach: 1e-5 for a support vector machine and 1e-12 for logistic regression
     /// if absent.
     pub gap: Option<f64>,
     /// The most steps its solver may take; the solver's own limit if absent.

@@ -49,13 +49,45 @@ pub(super) fn features_of(gram: &dyn Gram, watch: &Watch) -> Result<Option<Mat<f
     features(&gram.diagonal(), &|i, out| gram.row_into(i, out), watch)
 }
 
-/// Features whose inner products are the matrix but for rounding, as many as that takes.
-pub(crate) fn all_features(gram: &dyn Gram, watch: &Watch) -> Result<Mat<f64>> {
-    let diagonal = gram.diagonal();
-    let n = diagonal.len();
-    let columns = pivoted(&diagonal, &mut |i, out| gram.row_into(i, out), n, watch)?;
-    let columns = columns.unwrap_or_default();
-    Ok(Mat::from_fn(columns.len(), n, |k, i| columns[k][i]))
+/// Features whose inner products are those of a matrix but for rounding, as many as that takes.
+pub(crate) struct Spanning {
+    /// Those of one row in each column.
+    pub(crate) features: Mat<f64>,
+    /// The rows that span them, in the order in which they were chosen.
+    pivots: Vec<usize>,
+}
+
+impl Spanning {
+    pub(crate) fn of(gram: &dyn Gram, watch: &Watch) -> Result<Self> {
+        let diagonal = gram.diagonal();
+        let n = diagonal.len();
+        let mut pivots = Vec::new();
+        let row = &mut |i: usize, out: &mut [f64]| {
+            pivots.push(i);
+            gram.row_into(i, out);
+        };
+        let columns = pivoted(&diagonal, row, n, watch)?.unwrap_or_default();
+        Ok(Self {
+            features: Mat::from_fn(columns.len(), n, |k, i| columns[k][i]),
+            pivots,
+        })
+    }
+
+    /// The coefficients a of $w = \sum_ia_iz_i$, zero but for the pivots: their features are triangular.
+    pub(crate) fn coefficients(&self, weights: &[f64]) -> Vec<f64> {
+        let mut rest = weights.to_vec();
+        let mut coefficients = vec![0.0; self.features.ncols()];
+        for (k, &pivot) in self.pivots.iter().enumerate().rev() {
+            let column = self.features.col_as_slice(pivot);
+            let a = rest[k] / column[k];
+            coefficients[pivot] = a;
+            rest[..k]
+                .iter_mut()
+                .zip(column)
+                .for_each(|(r, z)| *r -= a * z);
+        }
+        coefficients
+    }
 }
 
 fn pivoted(

@@ -17,7 +17,7 @@ mod task;
 pub(crate) use crate::gram::dot;
 pub use linear::{Linear, PathPoint};
 pub use logistic::Logistic;
-pub(crate) use lowrank::all_features as features_of;
+pub(crate) use lowrank::Spanning;
 pub use path::{PathFit, RidgePath};
 pub use ridge::{Intercept, Ridge, Solution};
 pub use svm::{Certificate, Classified, LinearClassified, Margins, Svm, SvmSolver};

@@ -80,9 +80,6 @@ pub(crate) struct LinearAnswer {
     pub(crate) weights: Vec<f64>,
     pub(crate) intercept: f64,
     pub(crate) fitted: Vec<f64>,
-    /// α with $w = \sum_i\alpha_iz_i$, less the directions times their multipliers.
-    pub(crate) coefficients: Vec<f64>,
-    pub(crate) multipliers: Vec<f64>,
     pub(crate) effort: Effort,
 }
 
@@ -236,8 +233,6 @@ impl Task {
             weights: found.weights,
             intercept: found.intercept,
             fitted: found.scores,
-            coefficients: found.coefficients,
-            multipliers: found.multipliers,
         })
     }
 

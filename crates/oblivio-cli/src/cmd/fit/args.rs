@@ -199,7 +199,7 @@ pub(crate) struct Args {
         help_heading = "Classes"
     )]
     pub(super) threshold: Threshold,
-    /// Relative duality gap to reach (default: 1e-4 for svm, 1e-12 for logistic)
+    /// Relative duality gap to reach (default: 1e-5 for svm, 1e-12 for logistic)
     #[arg(
         allow_negative_numbers = true,
         long,

@@ -37,6 +37,11 @@ pub(super) enum Sums {
 }
 
 impl Sums {
+    /// Whether targets are summed, too.
+    fn learns(&self) -> bool {
+        matches!(self, Self::Ridge(_))
+    }
+
     fn update(&mut self, batch: Batch, watch: &Watch) -> oblivio::Result<()> {
         match self {
             Self::Ridge(fit) => fit.update(batch, watch),
@@ -72,7 +77,7 @@ impl Pass<'_> {
         if solved.needs_rows() {
             let bar = RowBar::new("leaving out each row", self.source.rows());
             self.each(0, &bar, &mut |rows, _| {
-                with_batch(&encoder, rows, |batch| {
+                with_batch(&encoder, rows, rows.target.as_ref(), |batch| {
                     solved.update(batch, &Watch::default())
                 })
             })?;
@@ -145,7 +150,10 @@ impl Pass<'_> {
         bar.advance(saved.rows());
         let mut failure = None;
         self.each(saved.rows(), &bar, &mut |rows, done| {
-            with_batch(encoder, rows, |batch| sums.update(batch, &Watch::default()))?;
+            let target = rows.target.as_ref().filter(|_| sums.learns());
+            with_batch(encoder, rows, target, |batch| {
+                sums.update(batch, &Watch::default())
+            })?;
             // What cannot be saved is not the engine's problem, but it ends the pass.
             if let Err(error) = saved.keep(encoder, &sums, done) {
                 failure = Some(error);
@@ -179,16 +187,17 @@ impl Pass<'_> {
     }
 }
 
-/// The rows as the engine takes them.
+/// The rows as the engine takes them; the target as numbers, if one is given.
 fn with_batch(
     encoder: &Encoder,
     rows: &Rows,
+    target: Option<&Column>,
     work: impl FnOnce(Batch) -> oblivio::Result<()>,
 ) -> oblivio::Result<()> {
     let (points, _) = encoder.encode(&rows.features)?;
     let sensitive = Sensitive::new(rows.sensitive.clone(), points.len())?;
-    let targets = rows.target.as_ref().map(Column::to_numbers).transpose()?;
-    if let (Some(target), Some(values)) = (&rows.target, &targets)
+    let targets = target.map(Column::to_numbers).transpose()?;
+    if let (Some(target), Some(values)) = (target, &targets)
         && let Some(row) = values.iter().position(|value| value.is_nan())
     {
         return Err(oblivio::Error::MissingValues {
