@@ -100,6 +100,8 @@ pub fn svm(folder: &Path) -> Result<()> {
         kernel: rbf(GAMMA).to_spec(),
         learner: Learner::Svm,
         intercept: Intercept::Fitted,
+        // As the command line gives it on this machine.
+        memory: Some(4 << 30),
         ..Settings::default()
     };
     let training = Training {

@@ -193,6 +193,16 @@ def count(name: str, value: Any) -> int:
     return int(value)
 
 
+def free_memory() -> float | None:
+    """Bytes that are free, where the system tells."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            known = dict(line.split(":", 1) for line in lines)
+        return 1024.0 * float(known["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError):
+        return None
+
+
 def _given_twice() -> InvalidInputError:
     return InvalidInputError(
         "the sensitive features are given twice: as columns of X (sensitive_feature_ids) and apart "

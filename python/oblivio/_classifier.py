@@ -14,12 +14,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from oblivio import _oblivio
-from oblivio._base import count, number
+from oblivio._base import count, free_memory, number
 from oblivio._files import Saved
 from oblivio._input import Features, NamedColumn, warn
 from oblivio._scores import Drift, Scored
 
 __all__ = ["ObliviousLogistic", "ObliviousSVC"]
+
+# The share of free memory that a support vector machine may take for its matrix, as on the command line.
+_MACHINE = 0.6
 
 
 class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc]
@@ -156,6 +159,7 @@ class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc
             "penalty": 1.0 / cost,
             "gap": number("tol", self.tol),
             "steps": None if self.max_iter is None else count("max_iter", self.max_iter),
+            "memory": None if (free := free_memory()) is None else int(_MACHINE * free),
             "balanced": isinstance(self.class_weight, str) and self.class_weight == "balanced",
             "class_weights": self._class_factors(),
             "threshold": str(self.threshold),

@@ -10,7 +10,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from oblivio import _oblivio
-from oblivio._base import number
+from oblivio._base import free_memory, number
 from oblivio._files import Saved
 from oblivio._input import Features, NamedColumn, OblivioWarning, warn
 from oblivio._scores import Drift, Scored
@@ -323,20 +323,10 @@ class ObliviousRidge(Streamed, Regression):  # type: ignore[misc]
         settings = self._score_settings(features, sensitive, reference_rows) | learner
         if self.solver == "auto" and self.n_components is None and self.mode != "m-oblivious":
             # The matrix in double precision and its factor in single.
-            needed, free = 12.0 * features.rows**2, _free_memory()
+            needed, free = 12.0 * features.rows**2, free_memory()
             if free is not None and needed > 0.9 * free:
                 settings["solver"] = "pcg"
         return settings
-
-
-def _free_memory() -> float | None:
-    """Bytes that are free, where the system tells."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            known = dict(line.split(":", 1) for line in lines)
-        return 1024.0 * float(known["MemAvailable"].split()[0])
-    except (OSError, KeyError, ValueError):
-        return None
 
 
 def read_target(y: Any, rows: int, who: str = "ObliviousRidge") -> tuple[str, np.ndarray[Any, Any]]:

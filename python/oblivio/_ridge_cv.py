@@ -213,8 +213,6 @@ class ObliviousRidgeCV(Regression):
             columns, best, kernel = self._path_on_landmarks(rows, settings, strengths, alphas)
         self.best_index_ = best
         self.alpha_ = float(columns["alpha"][best])
-        gamma = float(columns["gamma"][best])
-        self.gamma_ = None if np.isnan(gamma) else gamma
         self.path_ = _frame(columns)
         model, remarks, uses, efforts = _oblivio.ScoreModel.fit(
             features.table(),
@@ -224,7 +222,7 @@ class ObliviousRidgeCV(Regression):
             settings | {"kernel": kernel, "penalty": self.alpha_},
             self._progress(),
         )
-        self.model_, self.solver_ = model, efforts[0][0]
+        self.model_, self.solver_, self.gamma_ = model, efforts[0][0], model.gamma
         warn(remarks, uses)
         return self
 

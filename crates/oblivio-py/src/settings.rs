@@ -50,6 +50,7 @@ struct Learning {
 struct Classifying {
     gap: Option<f64>,
     steps: Option<usize>,
+    memory: Option<usize>,
     balanced: bool,
     class_weights: Option<Vec<f64>>,
     threshold: String,
@@ -174,6 +175,7 @@ pub(crate) fn scores(settings: &Bound<'_, PyDict>) -> PyResult<(Common, Settings
         let classifying: Classifying = settings.extract()?;
         scores.gap = classifying.gap;
         scores.steps = classifying.steps;
+        scores.memory = classifying.memory;
         scores.class_weights = match (classifying.balanced, classifying.class_weights) {
             (true, _) => ClassWeights::Balanced,
             (false, Some(factors)) => ClassWeights::Given(factors),

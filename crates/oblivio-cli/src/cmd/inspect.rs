@@ -4,7 +4,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use oblivio::{Basis, Kind, Model, Offsets, Partition, Predictor, Transformer, kind_of};
+use oblivio::{
+    Basis, Kind, Mode, Model, Named, Offsets, Partition, Predictor, Transformer, kind_of,
+};
 use serde_json::json;
 
 use crate::report::{self, CellLine};
@@ -121,7 +123,7 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
             ("sensitive", described(sensitive)),
             ("kernel", predictor.kernel().to_string()),
             report::penalty(model),
-            ("strength", predictor.strength().to_string()),
+            ("strength", strength(model)),
             ("reference", card.reference.clone()),
             ("seed", card.seed.to_string()),
             (
@@ -164,6 +166,14 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+fn strength(model: &Model) -> String {
+    if model.card.mode == Mode::SensitiveFree.name() {
+        "nothing to take off".into()
+    } else {
+        model.predictor().strength().to_string()
+    }
 }
 
 /// What the file gives away of the rows of the fit.

@@ -240,6 +240,12 @@ impl ScoreModel {
         self.0.predictor().kernel().to_string()
     }
 
+    /// The γ of a single kernel that has one.
+    #[getter]
+    fn gamma(&self) -> Option<f64> {
+        self.0.predictor().kernel().gamma()
+    }
+
     /// How much is taken out.
     #[getter]
     fn strength(&self) -> f64 {

@@ -120,7 +120,7 @@ impl Exact {
         let offsets = self
             .has_sensitive
             .then(|| Offsets::new(self.partition, strength, &cell_means));
-        let mut scores = answer.fitted;
+        let mut scores = answer.fitted.clone();
         if let (Mode::MOblivious, Some(offsets)) = (self.mode, &offsets) {
             for (row, score) in scores.iter_mut().enumerate() {
                 *score -= strength * offsets.of(&training.assignment, row);
@@ -131,7 +131,7 @@ impl Exact {
             decision.settle(&scores, &training.targets, &training.weights)
         } else {
             let centre = training.mean(|i| training.targets[i]);
-            let error = training.root_mean_square(|i| training.targets[i] - scores[i]);
+            let error = training.root_mean_square(|i| training.targets[i] - answer.fitted[i]);
             let spread = training.root_mean_square(|i| training.targets[i] - centre);
             (0.0, (error, spread))
         };

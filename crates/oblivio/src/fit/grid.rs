@@ -25,7 +25,7 @@ pub struct GridPoint {
     pub error: f64,
     /// The same when each row is predicted without itself, where the rows were at hand.
     pub left_out: Option<f64>,
-    /// Generalised cross-validation, with the conditional means held fixed.
+    /// Generalised cross-validation, with the conditional means held fixed; of an m-oblivious fit, that of h before its offsets.
     pub gcv: f64,
     /// The share of the variance of the score (of the leave-one-out score, where there is one) that the cells explain.
     pub correlation_ratio: f64,

@@ -64,6 +64,9 @@ pub struct Settings {
     pub gap: Option<f64>,
     /// The most steps its solver may take; the solver's own limit if absent.
     pub steps: Option<usize>,
+    /// Bytes that a support vector machine may take for rows of its matrix; a gigabyte if absent. With less than all rows need it
+    /// computes them again and again.
+    pub memory: Option<usize>,
     /// How much each class counts.
     pub class_weights: ClassWeights,
     /// Where the line between classes is drawn.
@@ -139,7 +142,8 @@ pub struct Summary {
     pub reference_rows: usize,
     /// The cells; none without sensitive columns.
     pub cells: Vec<CellSummary>,
-    /// Root mean squared error on the training rows; the share on the wrong side for classes.
+    /// Root mean squared error on the training rows, of m-oblivious fits before their offsets; the share on the wrong side for
+    /// classes, after them.
     pub error: f64,
     /// The same for the best constant.
     pub spread: f64,
@@ -182,6 +186,7 @@ impl Default for Settings {
             solver: Solver::default(),
             gap: None,
             steps: None,
+            memory: None,
             class_weights: ClassWeights::default(),
             threshold: Threshold::default(),
             components: None,
@@ -386,6 +391,7 @@ impl Settings {
             solver: self.solver,
             gap: self.gap,
             steps: self.steps,
+            memory: self.memory,
         }
     }
 

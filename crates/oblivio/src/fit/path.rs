@@ -4,12 +4,11 @@ use faer::Mat;
 
 use super::exact::Exact;
 use super::grid::GridPoint;
-use super::part::Part;
 use super::{Mode, Settings, Training};
 use crate::error::{Error, Result};
 use crate::gram::{FeatureGram, Gram};
 use crate::kernel::Gamma;
-use crate::learn::{Learner, RidgePath};
+use crate::learn::{Learner, PathFit, RidgePath};
 use crate::oblivious::check_strength;
 use crate::predictor::Offsets;
 use crate::sensitive_free::{Removal, Restraint};
@@ -166,11 +165,14 @@ impl Exact {
                 };
                 for k in strengths {
                     let strength = grid.strengths[k];
-                    let mut scores = fit.left_out.clone();
+                    let (mut scores, mut fitted) = (fit.left_out.clone(), fit.fitted.clone());
                     if self.mode == Mode::MOblivious {
-                        self.take_off(&mut scores, strength);
+                        let offsets = self.offsets(&scores, strength);
+                        self.take_off(&offsets, &mut scores);
+                        self.take_off(&offsets, &mut fitted);
                     }
-                    points[k * penalties + number] = Some(self.point(strength, &fit, &scores));
+                    let point = self.point(strength, &fit, &fitted, &scores);
+                    points[k * penalties + number] = Some(point);
                 }
                 Ok(())
             },
@@ -219,17 +221,20 @@ impl Exact {
         Ok((basis, strengths.iter().map(correction).collect()))
     }
 
-    /// Takes offsets off scores that estimate them.
-    fn take_off(&self, scores: &mut [f64], strength: f64) {
-        let Part { assignment, .. } = &self.training;
-        let means = self.training.cell_means(scores, 0.0, &self.partition);
-        let offsets = Offsets::new(self.partition.clone(), strength, &means);
+    /// The offsets that leave-one-out scores amount to.
+    fn offsets(&self, left_out: &[f64], strength: f64) -> Offsets {
+        let means = self.training.cell_means(left_out, 0.0, &self.partition);
+        Offsets::new(self.partition.clone(), strength, &means)
+    }
+
+    fn take_off(&self, offsets: &Offsets, scores: &mut [f64]) {
         for (row, score) in scores.iter_mut().enumerate() {
-            *score -= strength * offsets.of(assignment, row);
+            *score -= offsets.strength * offsets.of(&self.training.assignment, row);
         }
     }
 
-    fn point(&self, strength: f64, fit: &crate::learn::PathFit, scores: &[f64]) -> GridPoint {
+    /// Error and dependence of a fit with these fitted values and leave-one-out scores.
+    fn point(&self, strength: f64, fit: &PathFit, fitted: &[f64], scores: &[f64]) -> GridPoint {
         let training = &self.training;
         let mass: f64 = training.weights.iter().sum();
         let mean = training.mean(|i| scores[i]);
@@ -244,7 +249,7 @@ impl Exact {
             gamma: self.kernel.gamma(),
             strength,
             penalty: fit.penalty,
-            error: fit.error,
+            error: training.root_mean_square(|i| training.targets[i] - fitted[i]),
             left_out: Some(training.root_mean_square(|i| training.targets[i] - scores[i])),
             gcv: fit.gcv,
             correlation_ratio: if variance > 0.0 {

@@ -50,6 +50,8 @@ pub(crate) struct Task {
     pub(crate) gap: Option<f64>,
     /// The most steps to take; the solver's own limit if absent.
     pub(crate) steps: Option<usize>,
+    /// Bytes for rows of a machine's matrix.
+    pub(crate) memory: Option<usize>,
 }
 
 /// What is to be learned from rows.
@@ -163,7 +165,7 @@ impl Task {
                 _ => SvmSolver::Auto,
             },
             most_steps: self.steps,
-            ..usual
+            cache: self.memory.unwrap_or(usual.cache),
         }
     }
 

@@ -352,6 +352,7 @@ impl Args {
             solver: self.solver,
             gap: self.gap,
             steps: self.max_steps,
+            memory: None,
             class_weights: if self.class_weight == "balanced" {
                 ClassWeights::Balanced
             } else {
