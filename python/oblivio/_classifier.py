@@ -6,7 +6,7 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit  # type: ignore[import-untyped]
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
@@ -113,7 +113,8 @@ class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc
         """
         scores = self._scores(X, sensitive_features, "predict")
         chosen = (scores[0] > 0.0).astype(int) if len(scores) == 1 else np.column_stack(scores).argmax(axis=1)
-        return self.classes_[chosen]
+        labels: np.ndarray[Any, Any] = self.classes_[chosen]
+        return labels
 
     def score(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted.
@@ -588,17 +589,19 @@ class ObliviousLogistic(_ObliviousClassifier):
             As in :meth:`predict`.
         """
         scores = np.column_stack(self._scores(X, sensitive_features, "predict_proba"))
-        chances = expit(scores + self.threshold_)
+        chances: np.ndarray[Any, Any] = expit(scores + self.threshold_)
         if chances.shape[1] == 1:
             return np.column_stack([1.0 - chances[:, 0], chances[:, 0]])
         total = chances.sum(axis=1, keepdims=True)
         even = np.full_like(chances, 1.0 / chances.shape[1])
-        return np.divide(chances, total, out=even, where=total > 0.0)
+        shares: np.ndarray[Any, Any] = np.divide(chances, total, out=even, where=total > 0.0)
+        return shares
 
     def predict_log_proba(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
         """The logarithm of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X, sensitive_features=sensitive_features))
+            logarithms: np.ndarray[Any, Any] = np.log(self.predict_proba(X, sensitive_features=sensitive_features))
+        return logarithms
 
 
 def _read_classes(y: Any, rows: int, who: str) -> tuple[str, np.ndarray[Any, Any], np.ndarray[Any, Any]]:

@@ -84,7 +84,7 @@ class Regression(RegressorMixin, Saved, Scored):  # type: ignore[misc]
         return self._fitted_model().offsets[0]
 
 
-class ObliviousRidge(Streamed, Regression):  # type: ignore[misc]
+class ObliviousRidge(Streamed, Regression):
     """Kernel ridge regression whose predictions have the influence of sensitive features taken out.
 
     On the reference rows (by default: all rows of the fit) the mean prediction is the same in every cell of the

@@ -27,9 +27,9 @@ class ObliviousRidgeCV(Regression):
     """Kernel ridge regression on oblivious features, its penalty and bandwidth found by exact leave-one-out.
 
     For each bandwidth the leave-one-out errors of all penalties and strengths come from one decomposition of the kernel
-    matrix (or a few), exactly, with the conditional means held fixed. Of the strengths the largest is used: a strength is never chosen by error, for a
-    model that leaks the sensitive features has less of it. ``path_`` has the error and the dependence of all side by
-    side.
+    matrix (or a few), exactly, with the conditional means held fixed. Of the strengths the largest is used: a strength
+    is never chosen by error, for a model that leaks the sensitive features has less of it. ``path_`` has the error and
+    the dependence of all side by side.
 
     Parameters
     ----------
@@ -255,7 +255,8 @@ class ObliviousRidgeCV(Regression):
             raise _oblivio.InvalidInputError(
                 f"gammas must be left out with n_components, where gamma is that of the kernel, got {self.gammas!r}"
             )
-        moments, _ = _oblivio.Moments.begin(*rows, settings, self._progress())
+        table, sensitive, target, weights = rows
+        moments, _ = _oblivio.Moments.begin(table, sensitive, target, weights, settings, self._progress())
         found = dict(moments.grid(strengths, alphas, settings))
         unknown = np.full(len(found["gcv"]), np.nan)
         columns = {name: found.get(name, unknown) for name in COLUMNS}
@@ -277,7 +278,7 @@ def _numbers(name: str, values: Any) -> list[float]:
 def _frame(columns: dict[str, Any]) -> Any:
     """A pandas frame if pandas is installed, else the columns."""
     try:
-        import pandas as pd
+        import pandas as pd  # type: ignore[import-untyped]
     except ImportError:
         return columns
     return pd.DataFrame(columns)
