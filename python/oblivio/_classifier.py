@@ -21,7 +21,7 @@ from oblivio._scores import Drift, Scored
 
 __all__ = ["ObliviousLogistic", "ObliviousSVC"]
 
-# The share of free memory that a support vector machine may take for its matrix, as on the command line.
+# The share of free memory that the matrix or the features of a classifier may take, as on the command line.
 _MACHINE = 0.6
 
 

@@ -659,7 +659,7 @@ fn features_need_the_sensitive_columns_only_to_take_them_out() {
     place.run(&format!("fit train.csv {BY_SEX} -o m.oblivio"));
     assert_eq!(
         message("transform m.oblivio new.csv"),
-        "error: m.oblivio: this file holds a ridge regression, which gives scores and no features; use `oblivio predict`\n"
+        "error: m.oblivio: this file holds a model, which gives scores and no features; use `oblivio predict`\n"
     );
     assert_eq!(
         message("predict z.oblivio new.csv"),
@@ -1074,4 +1074,42 @@ fn reproduce_refuses_what_it_cannot_do() {
         assert!(output.stderr.starts_with(b"error: "), "{line}");
     }
     assert_eq!(place.names(), ["file"]);
+}
+
+#[test]
+fn machines_on_landmarks_need_no_features_in_memory() {
+    let place = Place::new();
+    for (seed, name) in ["part-1.csv", "part-2.parquet"].iter().enumerate() {
+        place.run(&format!(
+            "simulate admissions --rows 6000 --seed {seed} -o {name}"
+        ));
+    }
+    let fit = "fit part-1.csv part-2.parquet --sensitive sex,age --cells 3 --target admitted --drop success,region --components 15";
+    for extra in [
+        "--learner svm --class-weight balanced",
+        "--learner svm --mode m-oblivious --reference all",
+        "--learner svm --mode sensitive-free --parity equal-opportunity --epsilon 0.1",
+        "--learner logistic --threshold base-rate --reference half",
+    ] {
+        place.run(&format!("{fit} {extra} -o kept.oblivio"));
+        place.run(&format!("{fit} {extra} --memory 0 -o passing.oblivio"));
+        assert!(
+            place.read("kept.oblivio") == place.read("passing.oblivio"),
+            "{extra}"
+        );
+    }
+}
+
+#[test]
+fn exact_machines_need_no_whole_matrix() {
+    let place = Place::new();
+    place.run("simulate admissions --rows 700 --seed 1 -o train.csv");
+    let fit =
+        "fit train.csv --sensitive sex --target admitted --drop success,region,age --learner svm";
+    let error = |extra: &str| {
+        let json = place.json(&format!("{fit} {extra} --json -o m.oblivio"));
+        assert_eq!(json["converged"], true);
+        json["training-error"].as_f64().unwrap()
+    };
+    assert_eq!(error(""), error("--memory 1"));
 }

@@ -57,8 +57,8 @@ pub struct Labelled<'a> {
     pub estimated: bool,
 }
 
-/// Features kept in memory rather than computed anew in each pass: up to a gigabyte.
-const KEPT: usize = 1 << 27;
+/// Bytes of features kept in memory rather than computed anew in each pass, unless the settings say otherwise.
+const KEPT: usize = 1 << 30;
 
 impl Settings {
     /// The settings of the features that a classifier on landmarks needs: the means over the cells are gathered in any mode.
@@ -177,7 +177,7 @@ impl Turned {
 
     /// Whether the features of so many rows are best kept in memory.
     pub fn fits(&self, rows: usize) -> bool {
-        rows.saturating_mul(self.width()) <= KEPT
+        rows.saturating_mul(8 * self.width()) <= self.task.memory.unwrap_or(KEPT)
     }
 
     /// The number of cells; none without sensitive columns.

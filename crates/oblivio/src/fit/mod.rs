@@ -64,8 +64,8 @@ pub struct Settings {
     pub gap: Option<f64>,
     /// The most steps its solver may take; the solver's own limit if absent.
     pub steps: Option<usize>,
-    /// Bytes that a support vector machine may take for rows of its matrix; a gigabyte if absent. With less than all rows need it
-    /// computes them again and again.
+    /// Bytes that a classifier may take for rows of its matrix, or for features on landmarks; a gigabyte if absent. With less than
+    /// all rows need, they are computed again and again.
     pub memory: Option<usize>,
     /// How much each class counts.
     pub class_weights: ClassWeights,

@@ -232,6 +232,11 @@ pub(crate) struct Args {
     )]
     pub(super) epsilon: Option<f64>,
 
+    /// Most memory for the matrix or the features of svm and logistic (default: most of what is free); rows are computed anew
+    /// rather than kept beyond it
+    #[arg(long, value_name = "MEGABYTES", help_heading = "Classes")]
+    pub(super) memory: Option<usize>,
+
     /// Learn on this many landmarks: rows are read in batches, and memory does not grow with them
     #[arg(long, value_name = "N", help_heading = "Landmarks")]
     pub(super) components: Option<usize>,
@@ -297,6 +302,9 @@ pub(crate) struct Args {
     pub(super) json: bool,
 }
 
+/// The share of free memory that a classifier may take.
+const SHARE: f64 = 0.6;
+
 impl Args {
     pub(super) fn read_options(&self) -> ReadOptions {
         ReadOptions {
@@ -352,7 +360,7 @@ impl Args {
             solver: self.solver,
             gap: self.gap,
             steps: self.max_steps,
-            memory: None,
+            memory: self.memory(),
             class_weights: if self.class_weight == "balanced" {
                 ClassWeights::Balanced
             } else {
@@ -366,6 +374,17 @@ impl Args {
             }),
             seed: self.seed,
         })
+    }
+
+    /// Bytes for the matrix or the features of a classifier.
+    fn memory(&self) -> Option<usize> {
+        if !self.learner.classifies() {
+            return None;
+        }
+        let given = self
+            .memory
+            .map(|megabytes| megabytes.saturating_mul(1_000_000));
+        given.or_else(|| super::free_memory().map(|free| (SHARE * free) as usize))
     }
 
     /// λ; where it is to be found, the one to begin with.

@@ -76,9 +76,6 @@ pub(super) fn say_dropped(dropped: usize, rows: usize) -> Result<()> {
     Ok(())
 }
 
-/// The share of free memory that a support vector machine may take for its matrix.
-const MACHINE: f64 = 0.6;
-
 /// Compares what the fit needs with what is free, before anything is allocated. Ridge regression can do without its matrix, and a
 /// support vector machine holds only some of its rows.
 fn check_memory(rows: usize, settings: &mut Settings, args: &Args) -> Result<()> {
@@ -86,9 +83,6 @@ fn check_memory(rows: usize, settings: &mut Settings, args: &Args) -> Result<()>
     let Some(free) = super::free_memory() else {
         return Ok(());
     };
-    if settings.learner == Learner::Svm {
-        settings.memory = Some((MACHINE * free) as usize);
-    }
     // The matrix in double precision and its factor in single.
     let needed = 12.0 * number * number;
     let matrix_free = match settings.learner {
