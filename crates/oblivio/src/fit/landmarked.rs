@@ -3,12 +3,13 @@
 use faer::{Mat, MatRef};
 
 use super::decision::Decision;
+use super::feature_rows::{InMemory, Without};
 use super::folds::{FOLDS, folds};
 use super::{CellSummary, Fit, Mode, Settings, Summary};
 use crate::error::{Error, Result, Warning};
 use crate::features::{FeatureSettings, ObliviousFeatures};
 use crate::gather::Rows;
-use crate::gram::{FeatureRows, ROWS};
+use crate::gram::FeatureRows;
 use crate::learn::{LinearAnswer, Outcomes, Task, dot};
 use crate::partition::{Assignment, Uses};
 use crate::points::Points;
@@ -369,102 +370,5 @@ impl<'a> Labelled<'a> {
             weights: self.weights,
             emphasis: self.emphasis,
         }
-    }
-}
-
-/// Rows of features without some.
-struct Without<'a> {
-    rows: &'a dyn FeatureRows,
-    keep: &'a dyn Fn(usize) -> bool,
-    len: usize,
-}
-
-impl FeatureRows for Without<'_> {
-    fn len(&self) -> usize {
-        self.len
-    }
-
-    fn width(&self) -> usize {
-        self.rows.width()
-    }
-
-    fn each(
-        &self,
-        work: &mut dyn FnMut(usize, MatRef<'_, f64>) -> Result<()>,
-        watch: &Watch,
-    ) -> Result<()> {
-        let mut done = 0;
-        self.rows.each(
-            &mut |first, block| {
-                let kept: Vec<usize> = (0..block.ncols())
-                    .filter(|j| (self.keep)(first + j))
-                    .collect();
-                let some = Mat::from_fn(block.nrows(), kept.len(), |k, j| block[(k, kept[j])]);
-                work(done, some.as_ref())?;
-                done += kept.len();
-                Ok(())
-            },
-            watch,
-        )
-    }
-}
-
-/// Rows that are in memory, and their features too if these are not too many.
-struct InMemory<'a> {
-    turned: &'a Turned,
-    points: Points<'static>,
-    sensitive: Sensitive,
-    kept: Option<Vec<f64>>,
-}
-
-impl<'a> InMemory<'a> {
-    fn new(
-        turned: &'a Turned,
-        points: Points<'static>,
-        sensitive: Sensitive,
-        watch: &Watch,
-    ) -> Result<Self> {
-        let kept = turned
-            .fits(points.len())
-            .then(|| turned.rows(&points, &sensitive, watch));
-        Ok(Self {
-            kept: kept.transpose()?,
-            turned,
-            points,
-            sensitive,
-        })
-    }
-}
-
-impl FeatureRows for InMemory<'_> {
-    fn len(&self) -> usize {
-        self.points.len()
-    }
-
-    fn width(&self) -> usize {
-        self.turned.width()
-    }
-
-    fn each(
-        &self,
-        work: &mut dyn FnMut(usize, MatRef<'_, f64>) -> Result<()>,
-        watch: &Watch,
-    ) -> Result<()> {
-        let width = self.width();
-        if let Some(kept) = &self.kept {
-            let all = MatRef::from_column_major_slice(kept, width, self.len());
-            return all.each(work, watch);
-        }
-        let numbers: Vec<usize> = (0..self.len()).collect();
-        for block in numbers.chunks(ROWS) {
-            let points = self.points.select(block);
-            let sensitive = self.sensitive.select(block);
-            let rows = self.turned.rows(&points, &sensitive, watch)?;
-            work(
-                block[0],
-                MatRef::from_column_major_slice(&rows, width, block.len()),
-            )?;
-        }
-        Ok(())
     }
 }

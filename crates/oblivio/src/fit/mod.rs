@@ -4,6 +4,7 @@ mod classify;
 mod decision;
 mod exact;
 mod explicit;
+mod feature_rows;
 mod folds;
 mod grid;
 mod landmarked;
