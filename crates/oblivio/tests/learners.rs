@@ -495,3 +495,55 @@ fn a_solver_that_stops_early_says_so() {
         1
     );
 }
+
+/// The path with a reference of its own, and rows whose cell no reference row has.
+#[test]
+fn a_path_point_is_what_its_fit_says() {
+    let data = data(160, 12);
+    let watch = Watch::default();
+    for mode in [
+        Mode::Plain,
+        Mode::Oblivious,
+        Mode::MOblivious,
+        Mode::SensitiveFree,
+    ] {
+        for reference in [Reference::All, Reference::Half] {
+            let usual = Settings {
+                reference,
+                partition: oblivio::PartitionRule {
+                    policies: oblivio::Policies::for_unknown(UnseenCategory::Population),
+                    ..Default::default()
+                },
+                ..settings(Learner::Ridge, mode)
+            };
+            let grid = oblivio::PathGrid {
+                strengths: vec![0.5, 1.0],
+                penalties: vec![0.1, 1.0],
+                ..oblivio::PathGrid::usual(1.0)
+            };
+            let path = usual
+                .path(data.training(&data.success), &grid, &watch)
+                .unwrap();
+            assert_eq!(path.points.len(), 4);
+            assert_eq!(path.points[path.best].strength, 1.0);
+            for point in &path.points {
+                let fit = data.fit(&Settings {
+                    strength: point.strength,
+                    penalty: point.penalty,
+                    ..usual.clone()
+                });
+                if mode != Mode::MOblivious {
+                    let off = (point.error - fit.summary.error).abs();
+                    assert!(
+                        off < 1e-8,
+                        "{mode:?}: {} {}",
+                        point.error,
+                        fit.summary.error
+                    );
+                }
+                assert!(point.left_out.unwrap() > point.error);
+                assert!((0.0..=1.0).contains(&point.correlation_ratio));
+            }
+        }
+    }
+}

@@ -391,7 +391,7 @@ impl Exact {
     }
 
     /// The means over the cells of a plain expansion over the training rows, at reference rows apart from them.
-    fn reference_means(&self, coefficients: &[f64], watch: &Watch) -> Result<Vec<f64>> {
+    pub(super) fn reference_means(&self, coefficients: &[f64], watch: &Watch) -> Result<Vec<f64>> {
         let groups = vec![0; self.training.rows.len()];
         let scores: Mat<f64> =
             KernelMatrix::between(&self.kernel, &self.reference.points, &self.training.points)?
@@ -402,7 +402,7 @@ impl Exact {
     }
 
     /// Whether the same rows train and estimate.
-    fn overlap(&self) -> bool {
+    pub(super) fn overlap(&self) -> bool {
         self.training.rows == self.reference.rows
     }
 }

@@ -167,7 +167,7 @@ impl Exact {
                     let strength = grid.strengths[k];
                     let (mut scores, mut fitted) = (fit.left_out.clone(), fit.fitted.clone());
                     if self.mode == Mode::MOblivious {
-                        let offsets = self.offsets(&scores, strength);
+                        let offsets = self.offsets(&fit, strength, watch)?;
                         self.take_off(&offsets, &mut scores);
                         self.take_off(&offsets, &mut fitted);
                     }
@@ -221,10 +221,15 @@ impl Exact {
         Ok((basis, strengths.iter().map(correction).collect()))
     }
 
-    /// The offsets that leave-one-out scores amount to.
-    fn offsets(&self, left_out: &[f64], strength: f64) -> Offsets {
-        let means = self.training.cell_means(left_out, 0.0, &self.partition);
-        Offsets::new(self.partition.clone(), strength, &means)
+    /// The offsets of an m-oblivious fit: from its leave-one-out scores, or from reference rows that are apart.
+    fn offsets(&self, fit: &PathFit, strength: f64, watch: &Watch) -> Result<Offsets> {
+        let means = if self.overlap() {
+            self.training
+                .cell_means(&fit.left_out, 0.0, &self.partition)
+        } else {
+            self.reference_means(&fit.coefficients, watch)?
+        };
+        Ok(Offsets::new(self.partition.clone(), strength, &means))
     }
 
     fn take_off(&self, offsets: &Offsets, scores: &mut [f64]) {
@@ -236,15 +241,22 @@ impl Exact {
     /// Error and dependence of a fit with these fitted values and leave-one-out scores.
     fn point(&self, strength: f64, fit: &PathFit, fitted: &[f64], scores: &[f64]) -> GridPoint {
         let training = &self.training;
-        let mass: f64 = training.weights.iter().sum();
+        let weight: f64 = training.weights.iter().sum();
         let mean = training.mean(|i| scores[i]);
         let variance = training.mean(|i| (scores[i] - mean).powi(2));
-        let means = training.cell_means(scores, mean, &self.partition);
-        let shares = self.partition.mass().iter();
-        let between: f64 = means.iter().zip(shares).map(|(d, m)| m * d * d).sum();
-        let reference: f64 = self.partition.mass().iter().sum();
-        let most = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let least = means.iter().copied().fold(f64::INFINITY, f64::min);
+        // Sums over the cells; rows that a policy has placed among several belong to none.
+        let mut cells = vec![(0.0, 0.0); self.partition.len()];
+        for (i, cell) in training.assignment.cells.iter().enumerate() {
+            if let Some((sum, mass)) = cells.get_mut(*cell as usize) {
+                *sum += training.weights[i] * (scores[i] - mean);
+                *mass += training.weights[i];
+            }
+        }
+        cells.retain(|(_, mass)| *mass > 0.0);
+        let between: f64 = cells.iter().map(|(sum, mass)| sum * sum / mass).sum();
+        let means = || cells.iter().map(|(sum, mass)| sum / mass);
+        let most = means().fold(f64::NEG_INFINITY, f64::max);
+        let least = means().fold(f64::INFINITY, f64::min);
         GridPoint {
             gamma: self.kernel.gamma(),
             strength,
@@ -253,11 +265,11 @@ impl Exact {
             left_out: Some(training.root_mean_square(|i| training.targets[i] - scores[i])),
             gcv: fit.gcv,
             correlation_ratio: if variance > 0.0 {
-                between / reference / variance
+                between / weight / variance
             } else {
                 0.0
             },
-            expected: (means.len() as f64 - 1.0) / (mass - 1.0).max(1.0),
+            expected: (cells.len() as f64 - 1.0) / (weight - 1.0).max(1.0),
             gap: most - least,
         }
     }
