@@ -55,7 +55,7 @@ fn cli_main(py: Python<'_>, arguments: Vec<OsString>) -> i32 {
     py.detach(|| oblivio_cli::run(arguments))
 }
 
-/// What the bytes of a file hold: `ridge`, `features`, `kernel`, or what is no model yet: `moments`, `checkpoint`.
+/// What the bytes of a file hold: `ridge`, `classifier`, `features`, `kernel`, or what is no model yet: `moments`, `checkpoint`.
 #[pyfunction]
 fn kind_of(data: &[u8]) -> PyResult<String> {
     oblivio::kind_of(data).map_err(errors::raise)

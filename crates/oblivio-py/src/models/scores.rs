@@ -4,11 +4,15 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use oblivio::{Drift, Encoder, GridPoint, Labels, Model, Predictor, Summary, Training, Uses};
+use oblivio::{
+    Drift, Encoder, GridPoint, Labels, Model, Points, Predictor, Sensitive, Settings, Summary,
+    Training, Uses,
+};
 
 use super::{Reduced, rows_of, sensitive_columns, texts, uses_dict};
 use crate::errors::raise;
 use crate::input::{NamedColumn, Table, sensitive};
+use crate::settings::Common;
 use crate::{run, settings};
 
 /// A vector for Python.
@@ -71,10 +75,8 @@ impl ScoreModel {
         let target = target.as_array().to_vec();
         let weights = weights.map(|w| w.as_array().to_vec());
         let weights = weights.as_deref();
-        let unseen = settings.partition.policies.category;
-        let encoder = table.encoder(&common, weights, unseen).map_err(raise)?;
-        let (points, _) = table.points(&encoder).map_err(raise)?;
-        let sensitive = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
+        let (encoder, points, sensitive) =
+            rows(&table, &sensitive_columns, weights, (&common, &settings))?;
         let training = Training {
             points: &points,
             sensitive: &sensitive,
@@ -127,10 +129,8 @@ impl ScoreModel {
         let target = target.as_array().to_vec();
         let weights = weights.map(|w| w.as_array().to_vec());
         let weights = weights.as_deref();
-        let unseen = settings.partition.policies.category;
-        let encoder = table.encoder(&common, weights, unseen).map_err(raise)?;
-        let (points, _) = table.points(&encoder).map_err(raise)?;
-        let sensitive = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
+        let (_, points, sensitive) =
+            rows(&table, &sensitive_columns, weights, (&common, &settings))?;
         let path = run::borrowed(py, progress, |watch| {
             let training = Training {
                 points: &points,
@@ -336,6 +336,20 @@ impl ScoreModel {
     fn feature_columns(&self) -> Vec<(String, Option<Vec<String>>)> {
         feature_columns(&self.0.encoder)
     }
+}
+
+/// How the columns of a table are encoded, its points, and its sensitive part.
+fn rows<'a>(
+    table: &'a Table<'_>,
+    sensitive_columns: &[NamedColumn<'_>],
+    weights: Option<&[f64]>,
+    (common, settings): (&Common, &Settings),
+) -> PyResult<(Encoder, Points<'a>, Sensitive)> {
+    let unseen = settings.partition.policies.category;
+    let encoder = table.encoder(common, weights, unseen).map_err(raise)?;
+    let (points, _) = table.points(&encoder).map_err(raise)?;
+    let sensitive = sensitive(sensitive_columns, points.len()).map_err(raise)?;
+    Ok((encoder, points, sensitive))
 }
 
 /// The columns of a table of grid points.
