@@ -46,7 +46,7 @@ mod spread;
 mod survey;
 mod watch;
 
-pub use audit::{CellMean, CorrelationRatio, Tally, cell_means, correlation_ratio};
+pub use audit::*;
 pub use basis::{Basis, Shape};
 pub use classes::{ClassWeights, Classes, Threshold};
 pub use column::{Column, MISSING, Values};

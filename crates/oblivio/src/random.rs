@@ -26,11 +26,22 @@ pub(crate) enum Stream {
     Survey = 5,
     /// Folds of a cross-fit.
     Folds = 6,
+    /// Shuffles for a level under independence.
+    Permutations = 7,
+    /// Samples with replacement for an interval.
+    Bootstrap = 8,
 }
 
 pub(crate) fn generator(seed: u64, stream: Stream) -> ChaCha8Rng {
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     generator.set_stream(stream as u64);
+    generator
+}
+
+/// One of many generators for the same purpose: their numbers have nothing to do with each other.
+pub(crate) fn numbered(seed: u64, stream: Stream, number: usize) -> ChaCha8Rng {
+    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+    generator.set_stream(stream as u64 | (number as u64 + 1) << 8);
     generator
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::column::{Column, Values};
 use crate::error::{Error, Result};
 use crate::named::nearest;
@@ -16,7 +18,8 @@ pub struct Sensitive {
 }
 
 /// How a sensitive column is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Each value is a category of its own.
     Categorical,
