@@ -2,14 +2,23 @@
 //!
 //! Every measure comes as a [`Measured`]: its value, the level it would have under independence, and an interval.
 
+mod cells;
+mod grid;
 mod measure;
+mod profile;
 mod report;
 mod resampling;
+mod run;
+mod subject;
 mod tally;
+mod transport;
+mod view;
 
+pub use cells::certificate;
 pub use measure::{Measure, Measured, Null};
 pub use report::{
     Against, Audit, CellProfile, CellRows, FeatureFinding, Finding, Profile, Role, Subject,
 };
 pub use resampling::Resampling;
+pub use run::{AuditRows, AuditSettings};
 pub use tally::{CellMean, CorrelationRatio, Tally, cell_means, correlation_ratio};

@@ -1,5 +1,7 @@
 //! Everything an audit found, before anyone decides how to show it: aggregates only, no row of the table.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::measure::{Measure, Measured};
@@ -107,7 +109,10 @@ pub struct Finding {
     pub detectable: bool,
     /// Whether the value is far from its level under independence.
     pub large: bool,
-    /// What else is to say: the two cells that differ most, the unit, the method.
+    /// Other forms of the same measure, by name.
+    #[serde(default)]
+    pub further: BTreeMap<String, f64>,
+    /// What else is to say: the two cells that differ most, or the category that is found most easily.
     pub detail: Option<String>,
 }
 
