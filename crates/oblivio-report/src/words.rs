@@ -1,0 +1,130 @@
+//! Measures in words.
+
+use oblivio::Measure;
+
+use crate::number::{percent, short};
+
+/// The name of a measure in words, and one sentence of what it says.
+pub fn words(measure: Measure) -> (&'static str, &'static str) {
+    match measure {
+        Measure::CorrelationRatio => (
+            "share of variance explained",
+            "How much of the variance the means of the cells explain: 0 if all cells have the same mean, 1 if the cell \
+             settles the value.",
+        ),
+        Measure::MeanGap => (
+            "largest gap between means",
+            "The largest difference between two cells' means, in standard deviations of all rows.",
+        ),
+        Measure::Beta => (
+            "β-dependence",
+            "How far value and cell are from occurring together as if independent, over all cells and bins: 0 if they \
+             do, towards 1 the more one settles the other.",
+        ),
+        Measure::BetaBound => (
+            "upper bound on β",
+            "β-dependence is at most this, with the confidence asked for; it counts what so few rows cannot rule out, \
+             so it is far above 0 even under independence.",
+        ),
+        Measure::ParityDifference => (
+            "gap in positive decisions",
+            "The largest difference between two cells' shares of positive decisions.",
+        ),
+        Measure::ParityRatio => (
+            "ratio of positive decisions",
+            "The smallest of the cells' shares of positive decisions over the largest: 1 if all are equal; smaller \
+             means more dependence.",
+        ),
+        Measure::EqualizedOdds => (
+            "gap in error rates",
+            "The larger of the differences between cells in true-positive and in false-positive rates.",
+        ),
+        Measure::Hsic => (
+            "kernel dependence (HSIC)",
+            "Dependence of any kind that a kernel can see, not only of means: 0 for none, 1 at most.",
+        ),
+        Measure::Adversary => (
+            "adversary",
+            "How well a kernel method guesses the sensitive columns on rows it did not learn from: AUC (0.5 is a coin) \
+             or R² (0 is the mean).",
+        ),
+        Measure::AdversaryLinear => (
+            "linear adversary",
+            "How well a linear method guesses the sensitive columns on rows it did not learn from: AUC (0.5 is a coin) \
+             or R² (0 is the mean).",
+        ),
+        Measure::Wasserstein => (
+            "distance between distributions (Wasserstein)",
+            "How far the values of one cell would have to move, on average, to be distributed like those of another: \
+             the largest such distance, in standard deviations of all rows.",
+        ),
+        Measure::KolmogorovSmirnov => (
+            "distance between distributions (Kolmogorov–Smirnov)",
+            "The largest difference between two cells in the share of rows below any one value.",
+        ),
+        Measure::DistanceCorrelation => (
+            "distance correlation",
+            "Dependence of any kind between two columns of numbers: 0 for none, 1 if one settles the other.",
+        ),
+    }
+}
+
+/// A value of a measure in a sentence, with its unit.
+pub(crate) fn value_in_words(measure: Measure, value: f64) -> String {
+    match measure {
+        Measure::CorrelationRatio | Measure::ParityDifference | Measure::EqualizedOdds => {
+            percent(value)
+        }
+        Measure::MeanGap | Measure::Wasserstein => format!("{} standard deviations", short(value)),
+        _ => short(value),
+    }
+}
+
+/// Each way in which a value is called large, with the measures it holds for.
+pub(crate) const CONVENTIONS: &[(&[Measure], &str)] = &[
+    (
+        &[Measure::CorrelationRatio, Measure::Hsic],
+        "a medium share of variance after Cohen",
+    ),
+    (
+        &[Measure::MeanGap, Measure::Wasserstein],
+        "a medium difference after Cohen, half a standard deviation",
+    ),
+    (
+        &[Measure::Beta, Measure::BetaBound],
+        "a twentieth of the rows in another place than under independence",
+    ),
+    (&[Measure::ParityRatio], "the rule of four fifths"),
+    (
+        &[Measure::ParityDifference, Measure::EqualizedOdds],
+        "a tenth of the rows",
+    ),
+    (
+        &[Measure::Adversary, Measure::AdversaryLinear],
+        "an AUC of 0.6 where a coin gives 0.5",
+    ),
+    (
+        &[Measure::KolmogorovSmirnov, Measure::DistanceCorrelation],
+        "a fifth of the range",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oblivio::Named;
+
+    #[test]
+    fn every_measure_has_words_and_one_convention() {
+        for &(_, measure) in Measure::NAMES {
+            let (name, sentence) = words(measure);
+            assert!(!name.is_empty() && sentence.ends_with('.'));
+            let conventions: Vec<_> = CONVENTIONS
+                .iter()
+                .filter(|(measures, _)| measures.contains(&measure))
+                .collect();
+            assert_eq!(conventions.len(), 1);
+            assert_eq!(conventions[0].0[0].large(), measure.large());
+        }
+    }
+}
