@@ -13,6 +13,9 @@ pub(super) struct Grid {
     deviation: f64,
 }
 
+/// Whole numbers of no more kinds than this are labels.
+const MOST_LABELS: usize = 20;
+
 /// The work of comparing all pairs of cells at all places, per draw.
 const WORK: usize = 4_000_000;
 
@@ -80,7 +83,9 @@ impl Grid {
             let middle = f64::midpoint(start, ends[place]) / total;
             ((middle * bins as f64) as u32).min(bins.max(1) as u32 - 1)
         };
-        let bins = if values.len() <= bins {
+        // Whole numbers of few kinds are labels: each is a bin of its own.
+        let labels = values.len() <= MOST_LABELS && values.iter().all(|v| v.fract() == 0.0);
+        let bins = if labels || values.len() <= bins {
             (0..values.len() as u32).collect()
         } else {
             (0..values.len()).map(bin).collect()

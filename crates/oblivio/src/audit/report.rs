@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::measure::{Measure, Measured};
 use super::resampling::Resampling;
+use crate::column::{Column, Values};
 use crate::sensitive::Kind;
 
 /// What an audit found.
@@ -164,6 +165,16 @@ pub struct FeatureFinding {
     pub hsic: Measured,
     /// The share of its variance that the cells explain; none for a categorical feature.
     pub correlation_ratio: Option<f64>,
+}
+
+impl Role {
+    /// Numbers of more than a few kinds are a score, all else is a label.
+    pub fn of(column: &Column) -> Self {
+        match (&column.values, Kind::of(column)) {
+            (Values::Numbers(_), Kind::Continuous) => Self::Score,
+            _ => Self::Label,
+        }
+    }
 }
 
 impl Audit {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use oblivio::{AuditRows, Column, Kind, Model, Prediction, Role, Sensitive, Values, Watch};
+use oblivio::{AuditRows, Column, Model, Prediction, Role, Sensitive, Watch};
 use rayon::ThreadPool;
 
 use super::Args;
@@ -144,23 +144,20 @@ impl Columns {
                 Some(column.to_numbers().context("--weights needs numbers")?)
             }
         };
-        let labels = target.clone().filter(|_| subjects.is_empty());
-        subjects.extend(labels.map(|column| (role(&column), column)));
+        // Without scores the labels are what is audited; with them they are the truth.
+        let (labels, truth) = if subjects.is_empty() {
+            (target, None)
+        } else {
+            (None, target)
+        };
+        subjects.extend(labels.map(|column| (Role::of(&column), column)));
         Ok(AuditRows {
             subjects,
             features: find(&self.features)?,
             sensitive: Sensitive::new(find(&self.sensitive)?, table.rows())?,
-            truth: target,
+            truth,
             weights,
         })
-    }
-}
-
-/// Numbers of more than a few kinds are a score, all else is a label.
-fn role(column: &Column) -> Role {
-    match (&column.values, Kind::of(column)) {
-        (Values::Numbers(_), Kind::Continuous) => Role::Score,
-        _ => Role::Label,
     }
 }
 
@@ -168,7 +165,7 @@ fn scores(table: &Table, args: &Args) -> Result<Vec<(Role, Column)>> {
     let read = |name: &String| table.column(name).cloned();
     let Some(before) = &args.before else {
         let columns = args.score.iter().map(read).collect::<Result<Vec<_>>>()?;
-        return Ok(columns.into_iter().map(|c| (role(&c), c)).collect());
+        return Ok(columns.into_iter().map(|c| (Role::of(&c), c)).collect());
     };
     let [after] = &args.score[..] else {
         bail!("--before goes with one --score; audit the others in a run of their own");
