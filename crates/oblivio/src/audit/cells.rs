@@ -55,6 +55,8 @@ pub(crate) struct Found {
     pub(crate) further: BTreeMap<String, f64>,
     /// The two cells that differ most: the smaller first.
     pub(crate) pair: Option<(usize, usize)>,
+    /// What else is to say.
+    pub(crate) detail: Option<String>,
 }
 
 impl Found {
@@ -64,6 +66,7 @@ impl Found {
             measured,
             further: BTreeMap::new(),
             pair: None,
+            detail: None,
         }
     }
 
@@ -397,6 +400,22 @@ fn moved(measured: Measured, exact: f64) -> Measured {
         upper: measured.upper + by,
         ..measured
     }
+}
+
+/// The share of the variance of these scores that the cells explain.
+pub(crate) fn share_explained(scores: &[f64], cells: &[u32], weights: Option<&[f64]>) -> f64 {
+    let count = cells.iter().max().map_or(0, |&cell| cell as usize + 1);
+    let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
+    let total: f64 = (0..scores.len()).map(weight).sum();
+    let mean = (0..scores.len()).map(|i| weight(i) * scores[i]).sum::<f64>() / total;
+    let (mut sums, mut mass, mut squares) = (vec![0.0; count], vec![0.0; count], 0.0);
+    for (row, &cell) in cells.iter().enumerate() {
+        let (w, score) = (weight(row), scores[row] - mean);
+        sums[cell as usize] += w * score;
+        mass[cell as usize] += w;
+        squares += w * score * score;
+    }
+    explained(&sums, &mass, squares)
 }
 
 /// $\eta^2 = \sum_c W_c \bar y_c^2/\sum_i w_i y_i^2$ of scores y about their weighted mean; 0 for constant scores.

@@ -4,6 +4,8 @@
 
 mod cells;
 mod grid;
+mod hsic;
+mod kernels;
 mod measure;
 mod profile;
 mod report;
@@ -15,6 +17,7 @@ mod transport;
 mod view;
 
 pub use cells::certificate;
+pub use hsic::{Hsic, HsicSettings, HsicSide, hsic};
 pub use measure::{Measure, Measured, Null};
 pub use report::{
     Against, Audit, CellProfile, CellRows, FeatureFinding, Finding, Profile, Role, Subject,

@@ -1,6 +1,9 @@
 //! An audit from start to end: subjects, sensitive columns, measures.
 
+use super::adversary::AdversaryKind;
 use super::cells::{Comparison, Found, effective_rows};
+use super::hsic::HsicSide;
+use super::kernels::{Kernels, Source, Target, prepared};
 use super::measure::Measure;
 use super::profile::{self, ProfileRows};
 use super::report::{Against, Audit, CellRows, Finding, Role, Subject};
@@ -9,6 +12,7 @@ use super::subject::{SubjectRows, positives};
 use super::view::View;
 use crate::column::Column;
 use crate::error::{Error, Result};
+use crate::named::Named;
 use crate::partition::{CellCount, PartitionRule};
 use crate::points::check_weights;
 use crate::sensitive::Sensitive;
@@ -103,11 +107,24 @@ impl AuditSettings {
             }
             subjects.push(subject);
         }
+        let kernels = Kernels {
+            weights,
+            resampling: &self.resampling,
+            watch,
+        };
+        let targets: Vec<Target> = views.iter().map(Target::new).collect();
+        let sides = if self.wants(&[Measure::Hsic]) {
+            let sides = targets.iter().map(|target| kernels.side(target));
+            sides.collect::<Result<Vec<_>>>()
+        } else {
+            Ok(Vec::new())
+        };
+        let sides = self.possible(sides, &mut audit.notes)?.unwrap_or_default();
         for (k, subject) in subjects.iter().enumerate() {
             let name = unique(&subject.column.name, &audit.subjects);
-            let edges = profile::edges(&side_by_side(&subjects, k));
-            for (at, view) in views.iter().enumerate() {
-                if self.wants(&CELLS) {
+            if self.wants(&CELLS) {
+                let edges = profile::edges(&side_by_side(&subjects, k));
+                for (at, view) in views.iter().enumerate() {
                     let comparison = Comparison {
                         outcome: subject.outcome(),
                         cells: &view.cells,
@@ -125,18 +142,105 @@ impl AuditSettings {
                         edges: &edges,
                         levels: &subject.levels,
                     };
-                    audit
-                        .profiles
-                        .push(profile.profile(&name, &audit.against[at]));
+                    let profile = profile.profile(&name, &audit.against[at]);
+                    audit.profiles.push(profile);
                     self.add(&mut audit, &name, subject.role, at, compared.found);
                 }
             }
+            let source = Source::One(&subject.column, subject.kind());
+            self.beyond_cells(&mut audit, &name, &kernels, &source, &targets, &sides)?;
             audit.subjects.push(Subject {
                 name,
                 role: subject.role,
             });
         }
+        if !rows.features.is_empty() {
+            self.features(&mut audit, &rows.features, &kernels, &targets, &sides)?;
+        }
+        in_order(&mut audit);
         Ok(audit)
+    }
+
+    /// The measures that see more than the cells' means and shares.
+    fn beyond_cells(
+        &self,
+        audit: &mut Audit,
+        name: &str,
+        kernels: &Kernels,
+        source: &Source,
+        targets: &[Target],
+        sides: &[HsicSide],
+    ) -> Result<()> {
+        let mut found: Vec<(usize, Result<Found>)> = Vec::new();
+        if !sides.is_empty() {
+            let own = kernels.source(source);
+            if let Some(own) = self.possible(own, &mut audit.notes)? {
+                let pairs = sides.iter().enumerate();
+                found.extend(pairs.map(|(at, side)| (at, kernels.hsic(&own, side))));
+            }
+        }
+        for (at, target) in targets.iter().enumerate() {
+            for kind in [AdversaryKind::Kernel, AdversaryKind::Linear] {
+                if self.wants(&[kind.measure()]) {
+                    found.push((at, kernels.adversary(source, target, kind)));
+                }
+            }
+            if self.wants(&[Measure::DistanceCorrelation]) {
+                let made = kernels.distance_correlation(source, target).transpose();
+                found.extend(made.map(|made| (at, made)));
+            }
+        }
+        for (at, made) in found {
+            if let Some(made) = self.possible(made, &mut audit.notes)? {
+                self.add(audit, name, Role::Score, at, vec![made]);
+            }
+        }
+        Ok(())
+    }
+
+    /// All features together, where nothing else is audited, and one by one.
+    fn features(
+        &self,
+        audit: &mut Audit,
+        features: &[Column],
+        kernels: &Kernels,
+        targets: &[Target],
+        sides: &[HsicSide],
+    ) -> Result<()> {
+        let (features, notes) = prepared(features)?;
+        audit.notes.extend(notes);
+        if features.is_empty() {
+            return Ok(());
+        }
+        let scores = audit.subjects.iter().any(|subject| subject.role != Role::Label);
+        if !scores {
+            let name = unique("features", &audit.subjects);
+            let source = Source::Table(&features);
+            self.beyond_cells(audit, &name, kernels, &source, targets, sides)?;
+            audit.subjects.push(Subject {
+                name,
+                role: Role::Features,
+            });
+        }
+        if self.measures.is_empty() {
+            let ranked = kernels.ranked(&features, targets);
+            audit.features = self.possible(ranked, &mut audit.notes)?.unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// A result, or nothing and a note if there are too few rows for what nobody asked for by name.
+    fn possible<T>(&self, result: Result<T>, notes: &mut Vec<String>) -> Result<Option<T>> {
+        match result {
+            Err(error @ Error::TooFewRows { .. }) if self.measures.is_empty() => {
+                let note = error.to_string();
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+                Ok(None)
+            }
+            other => other.map(Some),
+        }
     }
 
     /// Whether any of these measures is asked for.
@@ -274,6 +378,20 @@ fn tells(role: Role, measure: Measure) -> bool {
         )
 }
 
+/// Findings by subject, by sensitive columns, and by measure as these are listed.
+fn in_order(audit: &mut Audit) {
+    let Audit {
+        findings,
+        subjects,
+        against,
+        ..
+    } = audit;
+    let subject = |name: &str| subjects.iter().position(|s| s.name == name);
+    let place = |name: &str| against.iter().position(|a| a.name == name);
+    let measure = |measure| Measure::NAMES.iter().position(|(_, other)| *other == measure);
+    findings.sort_by_key(|f| (subject(&f.subject), place(&f.against), measure(f.measure)));
+}
+
 /// The scores that are drawn on one axis: before and after.
 fn side_by_side(subjects: &[SubjectRows], k: usize) -> Vec<&[f64]> {
     let other = match subjects[k].role {
@@ -296,9 +414,8 @@ fn unique(name: &str, taken: &[Subject]) -> String {
 /// A finding, with the cells that differ most in words.
 fn finding(subject: &str, against: &Against, found: Found) -> Finding {
     let label = |cell: usize| &against.cells[cell].label;
-    let detail = found
-        .pair
-        .map(|(least, most)| format!("between {} and {}", label(least), label(most)));
+    let between = |(least, most)| format!("between {} and {}", label(least), label(most));
+    let detail = found.detail.or(found.pair.map(between));
     Finding {
         subject: subject.to_owned(),
         against: against.name.clone(),
