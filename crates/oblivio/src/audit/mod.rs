@@ -2,11 +2,13 @@
 //!
 //! Every measure comes as a [`Measured`]: its value, the level it would have under independence, and an interval.
 
+mod distance_correlation;
 mod measure;
 mod report;
 mod resampling;
 mod tally;
 
+pub use distance_correlation::{DistanceCorrelation, distance_correlation};
 pub use measure::{Measure, Measured, Null};
 pub use report::{
     Against, Audit, CellProfile, CellRows, FeatureFinding, Finding, Profile, Role, Subject,
