@@ -1,5 +1,7 @@
 //! Sums over all pairs of rows in O(n log n).
 
+use rayon::prelude::*;
+
 use crate::spread::Spread;
 
 /// Two columns, each in its own order, ready for any weights and any shuffle of the second.
@@ -235,11 +237,8 @@ fn ascending(values: &[f64]) -> (Vec<u32>, Vec<f64>) {
     }
     let deviation = spread.variance().sqrt();
     let scale = if deviation > 0.0 { deviation } else { 1.0 };
-    let mut order: Vec<u32> = (0..values.len() as u32).collect();
-    order.sort_unstable_by(|&a, &b| values[a as usize].total_cmp(&values[b as usize]));
-    let sorted = order
-        .iter()
-        .map(|&row| (values[row as usize] - spread.mean) / scale);
-    let sorted = sorted.collect();
-    (order, sorted)
+    let mut sorted: Vec<(f64, u32)> = values.iter().copied().zip(0..).collect();
+    sorted.par_sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let standard = |(value, row)| (row, (value - spread.mean) / scale);
+    sorted.into_iter().map(standard).unzip()
 }
