@@ -407,7 +407,10 @@ pub(crate) fn share_explained(scores: &[f64], cells: &[u32], weights: Option<&[f
     let count = cells.iter().max().map_or(0, |&cell| cell as usize + 1);
     let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
     let total: f64 = (0..scores.len()).map(weight).sum();
-    let mean = (0..scores.len()).map(|i| weight(i) * scores[i]).sum::<f64>() / total;
+    let mean = (0..scores.len())
+        .map(|i| weight(i) * scores[i])
+        .sum::<f64>()
+        / total;
     let (mut sums, mut mass, mut squares) = (vec![0.0; count], vec![0.0; count], 0.0);
     for (row, &cell) in cells.iter().enumerate() {
         let (w, score) = (weight(row), scores[row] - mean);

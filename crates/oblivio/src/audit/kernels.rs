@@ -111,9 +111,7 @@ impl Kernels<'_> {
                 let column = std::slice::from_ref(*column);
                 HsicSide::new(column, &[*kind], self.weights, &settings, self.watch)
             }
-            Source::Table(columns) => {
-                HsicSide::table(columns, self.weights, &settings, self.watch)
-            }
+            Source::Table(columns) => HsicSide::table(columns, self.weights, &settings, self.watch),
         }
     }
 

@@ -2,7 +2,9 @@
 //!
 //! Every measure comes as a [`Measured`]: its value, the level it would have under independence, and an interval.
 
+mod adversary;
 mod cells;
+mod distance_correlation;
 mod grid;
 mod hsic;
 mod kernels;
@@ -16,7 +18,9 @@ mod tally;
 mod transport;
 mod view;
 
+pub use adversary::{Adversary, AdversaryKind, AdversaryScore, AdversarySettings, adversary};
 pub use cells::certificate;
+pub use distance_correlation::{DistanceCorrelation, distance_correlation};
 pub use hsic::{Hsic, HsicSettings, HsicSide, hsic};
 pub use measure::{Measure, Measured, Null};
 pub use report::{

@@ -212,7 +212,10 @@ impl AuditSettings {
         if features.is_empty() {
             return Ok(());
         }
-        let scores = audit.subjects.iter().any(|subject| subject.role != Role::Label);
+        let scores = audit
+            .subjects
+            .iter()
+            .any(|subject| subject.role != Role::Label);
         if !scores {
             let name = unique("features", &audit.subjects);
             let source = Source::Table(&features);
@@ -388,7 +391,11 @@ fn in_order(audit: &mut Audit) {
     } = audit;
     let subject = |name: &str| subjects.iter().position(|s| s.name == name);
     let place = |name: &str| against.iter().position(|a| a.name == name);
-    let measure = |measure| Measure::NAMES.iter().position(|(_, other)| *other == measure);
+    let measure = |measure| {
+        Measure::NAMES
+            .iter()
+            .position(|(_, other)| *other == measure)
+    };
     findings.sort_by_key(|f| (subject(&f.subject), place(&f.against), measure(f.measure)));
 }
 
