@@ -56,7 +56,7 @@ bench/.venv: bench/requirements.txt
 	touch bench/.venv
 
 bench: bench/.venv ## Compare with peers: ratios in one run
-	$(CARGO) build --release -p oblivio-bench
+	$(CARGO) build --release -p oblivio-bench -p oblivio-cli
 	bench/.venv/bin/python bench/compare.py --program target/release/oblivio-bench
 
 clean: ## Remove what was built

@@ -3,6 +3,7 @@
 //! Usage: `oblivio-bench THREADS [NAME ...]`. Data come from files that the Python side wrote, so that both sides
 //! compute the same thing; see `compare.py`.
 
+mod audit;
 mod learners;
 
 use std::path::Path;
@@ -383,6 +384,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         "svm" => learners::svm(folder),
         "path" => learners::path(folder),
         "solvers" => learners::solvers(folder),
+        "audit" => audit::run(folder),
         "explicit" => explicit(folder),
         "accuracy" => accuracy(folder),
         "rows" => {

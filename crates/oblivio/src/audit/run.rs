@@ -148,7 +148,12 @@ impl AuditSettings {
                 }
             }
             let source = Source::One(&subject.column, subject.kind());
-            self.beyond_cells(&mut audit, &name, &kernels, &source, &targets, &sides)?;
+            let beyond = Beyond {
+                name: &name,
+                role: subject.role,
+                source,
+            };
+            self.beyond_cells(&mut audit, &beyond, &kernels, &targets, &sides)?;
             audit.subjects.push(Subject {
                 name,
                 role: subject.role,
@@ -165,15 +170,14 @@ impl AuditSettings {
     fn beyond_cells(
         &self,
         audit: &mut Audit,
-        name: &str,
+        subject: &Beyond,
         kernels: &Kernels,
-        source: &Source,
         targets: &[Target],
         sides: &[HsicSide],
     ) -> Result<()> {
         let mut found: Vec<(usize, Result<Found>)> = Vec::new();
         if !sides.is_empty() {
-            let own = kernels.source(source);
+            let own = kernels.source(&subject.source);
             if let Some(own) = self.possible(own, &mut audit.notes)? {
                 let pairs = sides.iter().enumerate();
                 found.extend(pairs.map(|(at, side)| (at, kernels.hsic(&own, side))));
@@ -181,18 +185,19 @@ impl AuditSettings {
         }
         for (at, target) in targets.iter().enumerate() {
             for kind in [AdversaryKind::Kernel, AdversaryKind::Linear] {
-                if self.wants(&[kind.measure()]) {
-                    found.push((at, kernels.adversary(source, target, kind)));
+                if self.asks(subject.role, kind.measure()) {
+                    found.push((at, kernels.adversary(&subject.source, target, kind)));
                 }
             }
-            if self.wants(&[Measure::DistanceCorrelation]) {
-                let made = kernels.distance_correlation(source, target).transpose();
+            if self.asks(subject.role, Measure::DistanceCorrelation) {
+                let made = kernels.distance_correlation(&subject.source, target);
+                let made = made.transpose();
                 found.extend(made.map(|made| (at, made)));
             }
         }
         for (at, made) in found {
             if let Some(made) = self.possible(made, &mut audit.notes)? {
-                self.add(audit, name, Role::Score, at, vec![made]);
+                self.add(audit, subject.name, subject.role, at, vec![made]);
             }
         }
         Ok(())
@@ -218,8 +223,12 @@ impl AuditSettings {
             .any(|subject| subject.role != Role::Label);
         if !scores {
             let name = unique("features", &audit.subjects);
-            let source = Source::Table(&features);
-            self.beyond_cells(audit, &name, kernels, &source, targets, sides)?;
+            let beyond = Beyond {
+                name: &name,
+                role: Role::Features,
+                source: Source::Table(&features),
+            };
+            self.beyond_cells(audit, &beyond, kernels, targets, sides)?;
             audit.subjects.push(Subject {
                 name,
                 role: Role::Features,
@@ -251,14 +260,19 @@ impl AuditSettings {
         self.measures.is_empty() || measures.iter().any(|m| self.measures.contains(m))
     }
 
+    /// Whether a measure of such a subject is asked for: by name, or because it says something of its own.
+    fn asks(&self, role: Role, measure: Measure) -> bool {
+        match self.measures[..] {
+            [] => tells(role, measure),
+            _ => self.wants(&[measure]),
+        }
+    }
+
     /// Adds what was found of a subject against one entry, as far as it was asked for.
     fn add(&self, audit: &mut Audit, subject: &str, role: Role, against: usize, found: Vec<Found>) {
         let against = &audit.against[against];
-        let asked = |measure| match self.measures[..] {
-            [] => tells(role, measure),
-            _ => self.wants(&[measure]),
-        };
-        let asked = found.into_iter().filter(|found| asked(found.measure));
+        let asked = found.into_iter();
+        let asked = asked.filter(|found| self.asks(role, found.measure));
         let made = asked.map(|found| finding(subject, against, found));
         audit.findings.extend(made);
     }
@@ -372,12 +386,24 @@ const CELLS: [Measure; 9] = [
     Measure::KolmogorovSmirnov,
 ];
 
-/// Whether a measure says something of its own about such a subject: the distance between two labels is their difference.
+/// A subject for the measures beyond cells.
+struct Beyond<'a> {
+    name: &'a str,
+    role: Role,
+    source: Source<'a>,
+}
+
+/// Whether a measure says something of its own about such a subject: the distance between two labels is their difference,
+/// and every function of them is linear.
 fn tells(role: Role, measure: Measure) -> bool {
     role != Role::Label
         || !matches!(
             measure,
-            Measure::MeanGap | Measure::Wasserstein | Measure::KolmogorovSmirnov
+            Measure::MeanGap
+                | Measure::Wasserstein
+                | Measure::KolmogorovSmirnov
+                | Measure::AdversaryLinear
+                | Measure::DistanceCorrelation
         )
 }
 
