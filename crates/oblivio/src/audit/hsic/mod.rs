@@ -21,8 +21,6 @@ use serde::{Deserialize, Serialize};
 use self::gamma::GammaFit;
 use self::pair::{Draws, Pair};
 use self::reading::Reading;
-#[cfg(test)]
-use self::side::Form;
 pub use self::side::HsicSide;
 use self::totals::{Totals, normalized};
 use super::{Measure, Measured, Null, Resampling};
@@ -51,7 +49,7 @@ impl Default for HsicSettings {
             exact_rows: 5000,
             rank: 40,
             seed: 0,
-            permute_rows: 100_000,
+            permute_rows: 20_000,
         }
     }
 }
