@@ -223,7 +223,9 @@ impl Map {
             Ok(sum)
         })?;
         let mut total = Mat::<f64>::zeros(padded(rank + 1), padded(rank + 1));
-        sums.iter().for_each(|sum| total += sum);
+        for sum in &sums {
+            total += sum;
+        }
         let weight = total[(rank, rank)];
         let mean: Vec<f64> = (0..rank).map(|k| total[(rank, k)] / weight).collect();
         let covariance = Mat::from_fn(rank, rank, |i, j| {

@@ -76,7 +76,7 @@ impl Matrix {
         rows.for_each(|(i, to)| {
             to.iter_mut()
                 .zip(row(i))
-                .for_each(|(to, value)| *to = value)
+                .for_each(|(to, value)| *to = value);
         });
         Self {
             rows: self.rows,
