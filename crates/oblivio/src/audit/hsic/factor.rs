@@ -18,7 +18,7 @@ use crate::watch::Watch;
 #[derive(Clone, Debug)]
 pub(super) struct Factor {
     pub(super) rows: usize,
-    /// The features' variances, the largest first; empty for a constant side.
+    /// The features' variances, the largest first and zeros at the end; empty for a constant side.
     pub(super) spectrum: Vec<f64>,
     source: Source,
 }
@@ -40,8 +40,11 @@ struct Map {
     mean: Vec<f64>,
 }
 
-/// Rows taken at a time; fixed, so that sums do not depend on the threads.
-pub(super) const BLOCK: usize = 2048;
+/// Rows that one task takes; fixed, so that sums do not depend on the threads.
+pub(super) const BLOCK: usize = 4096;
+
+/// Rows whose features are in cache together.
+pub(super) const CHUNK: usize = 256;
 
 /// Features are kept up to this many numbers (128 MiB): computing them again costs about as much as their product.
 const HELD: usize = 1 << 24;
@@ -51,9 +54,6 @@ const ROUNDING: f64 = 1e-12;
 
 /// What any other factor may leave, far below what its landmarks miss.
 const NEGLIGIBLE: f64 = 1e-7;
-
-/// Rows among which landmarks are drawn.
-const CANDIDATES: usize = 4096;
 
 impl Factor {
     /// The factor of the kernel matrix to rounding, if it has a rank that is worth it.
@@ -103,8 +103,7 @@ impl Factor {
                 source: Source::Held(Vec::new()),
             });
         }
-        let candidates = reading.representatives(CANDIDATES, weights);
-        let sample = reading.select(&candidates);
+        let sample = reading.select(&reading.representatives);
         let (landmarks, root, mean) = if reading.points.is_some() {
             let stop = Stop {
                 landmarks: count,
@@ -128,7 +127,7 @@ impl Factor {
         map.finish(weights, watch)
     }
 
-    /// The number of features.
+    /// The number of features, with those that are zero.
     pub(super) fn rank(&self) -> usize {
         self.spectrum.len()
     }
@@ -138,10 +137,7 @@ impl Factor {
         let rank = self.rank();
         Ok(match &self.source {
             Source::Held(values) => Cow::Borrowed(&values[rows.start * rank..rows.end * rank]),
-            Source::Mapped(map) => {
-                let rows: Vec<u32> = rows.map(|i| i as u32).collect();
-                Cow::Owned(map.features(&rows)?)
-            }
+            Source::Mapped(map) => Cow::Owned(map.features(rows)?),
         })
     }
 
@@ -149,12 +145,31 @@ impl Factor {
     pub(super) fn all(&self) -> Result<Cow<'_, [f64]>> {
         self.block(0..self.rows)
     }
+}
 
-    /// The consecutive blocks of the rows.
-    pub(super) fn blocks(rows: usize) -> Vec<Range<usize>> {
-        let block = |start: usize| start..(start + BLOCK).min(rows);
-        (0..rows).step_by(BLOCK).map(block).collect()
-    }
+/// Rows in pieces of this many.
+pub(super) fn pieces(rows: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> {
+    let end = rows.end;
+    rows.step_by(size)
+        .map(move |start| start..(start + size).min(end))
+}
+
+/// Something for every block of rows, in parallel and in order.
+pub(super) fn by_blocks<T: Send>(
+    rows: usize,
+    stage: &'static str,
+    watch: &Watch,
+    of: impl Fn(Range<usize>) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let blocks: Vec<Range<usize>> = pieces(0..rows, BLOCK).collect();
+    watch.begin(stage, blocks.len())?;
+    let one = |block| {
+        watch.check()?;
+        let value = of(block)?;
+        watch.advance();
+        Ok(value)
+    };
+    blocks.into_par_iter().with_max_len(1).map(one).collect()
 }
 
 /// The map from kernel values to the pivots' features, without directions in which candidates hardly vary, and the mean.
@@ -167,7 +182,7 @@ fn whitened(pivots: &Pivots) -> Result<(Mat<f64>, Vec<f64>)> {
     solve_lower_triangular_in_place(lower.as_ref(), inverse.as_mut(), Par::Seq);
     let mut features = pivots.factor.clone();
     let weights = vec![1.0; features.nrows()];
-    let principal = Principal::of(features.as_mut(), &weights, NEGLIGIBLE)?;
+    let principal = Principal::of(features.as_mut(), &weights, NEGLIGIBLE)?.padded();
     let directions = principal.vectors.transpose();
     let mean = directions * MatRef::from_column_major_slice(&principal.mean, count, 1);
     let mean = (0..mean.nrows()).map(|k| mean[(k, 0)]).collect();
@@ -176,9 +191,10 @@ fn whitened(pivots: &Pivots) -> Result<(Mat<f64>, Vec<f64>)> {
 
 impl Map {
     /// The features of these rows, row after row.
-    fn features(&self, rows: &[u32]) -> Result<Vec<f64>> {
+    fn features(&self, rows: Range<usize>) -> Result<Vec<f64>> {
+        let rows: Vec<u32> = rows.map(|i| i as u32).collect();
         let (rank, width) = (self.mean.len(), self.landmarks.rows);
-        let kernel = self.reading.select(rows).values(&self.landmarks)?;
+        let kernel = self.reading.select(&rows).values(&self.landmarks)?;
         let mut features = vec![0.0; rows.len() * rank];
         for row in features.chunks_exact_mut(rank.max(1)) {
             row.iter_mut().zip(&self.mean).for_each(|(f, m)| *f = -m);
@@ -187,7 +203,7 @@ impl Map {
             MatMut::from_column_major_slice_mut(&mut features, rank, rows.len()),
             Accum::Add,
             self.matrix.as_ref(),
-            MatRef::from_column_major_slice(&kernel, width, rows.len()),
+            MatRef::from_row_major_slice(&kernel, width, rows.len()),
             1.0,
             Par::Seq,
         );
@@ -197,26 +213,25 @@ impl Map {
     /// Centres and turns the features by the moments of all rows, and keeps them if they are few.
     fn finish(mut self, weights: &[f64], watch: &Watch) -> Result<Factor> {
         let (rank, rows) = (self.mean.len(), self.reading.rows);
-        let blocks = Factor::blocks(rows);
-        watch.begin("features for HSIC", blocks.len())?;
-        let sums: Vec<Mat<f64>> = blocks
-            .par_iter()
-            .map(|block| {
-                watch.check()?;
-                let rows: Vec<u32> = block.clone().map(|i| i as u32).collect();
-                let features = self.features(&rows)?;
-                watch.advance();
-                Ok(second_moments(&features, rank, &weights[block.clone()]))
-            })
-            .collect::<Result<_>>()?;
-        let mut total = Mat::<f64>::zeros(rank + 1, rank + 1);
-        sums.iter().for_each(|sum| total += sum);
+        let sums = by_blocks(rows, "features for HSIC", watch, |block| {
+            let mut sum = Mat::<f64>::zeros(padded(rank + 1), padded(rank + 1));
+            for chunk in pieces(block, CHUNK) {
+                let features = self.features(chunk.clone())?;
+                let weights = weights[chunk].iter().copied();
+                sum += second_moments(features.chunks_exact(rank).zip(weights), rank);
+            }
+            Ok(sum)
+        })?;
+        let mut total = Mat::<f64>::zeros(padded(rank + 1), padded(rank + 1));
+        for sum in &sums {
+            total += sum;
+        }
         let weight = total[(rank, rank)];
         let mean: Vec<f64> = (0..rank).map(|k| total[(rank, k)] / weight).collect();
         let covariance = Mat::from_fn(rank, rank, |i, j| {
-            total[(i.max(j), i.min(j))] / weight - mean[i] * mean[j]
+            total[(i, j)] / weight - mean[i] * mean[j]
         });
-        let principal = Principal::decompose(covariance.as_ref(), mean, NEGLIGIBLE)?;
+        let principal = Principal::decompose(covariance.as_ref(), mean, NEGLIGIBLE)?.padded();
         let directions = principal.vectors.transpose();
         let moved: Vec<f64> = self
             .mean
@@ -244,9 +259,11 @@ impl Factor {
         let rank = self.rank();
         let mut values = vec![0.0; self.rows * rank];
         values
-            .par_chunks_mut((BLOCK * rank).max(1))
-            .zip(Self::blocks(self.rows))
-            .try_for_each(|(chunk, rows)| {
+            .par_chunks_mut((CHUNK * rank).max(1))
+            .enumerate()
+            .try_for_each(|(at, chunk)| {
+                let start = at * CHUNK;
+                let rows = start..start + chunk.len() / rank;
                 chunk.copy_from_slice(&self.block(rows)?);
                 Ok(())
             })?;
@@ -255,31 +272,37 @@ impl Factor {
     }
 }
 
-/// $\sum_i w_i(f_i, 1)(f_i, 1)^\top$, of which the lower triangle counts.
-pub(super) fn second_moments(features: &[f64], rank: usize, weights: &[f64]) -> Mat<f64> {
-    use faer::linalg::matmul::triangular::{self, BlockStructure};
-    let width = rank + 1;
-    let rows = weights.len();
-    let extended = |scale: &dyn Fn(usize) -> f64| {
-        let mut values = vec![0.0; rows * width];
-        for (i, row) in values.chunks_exact_mut(width).enumerate() {
-            let by = scale(i);
-            let source = &features[i * rank..(i + 1) * rank];
-            row.iter_mut().zip(source).for_each(|(v, f)| *v = by * f);
-            row[rank] = by;
-        }
-        values
-    };
-    let (plain, weighted) = (extended(&|_| 1.0), extended(&|i| weights[i]));
+/// Rows of products come in multiples of this.
+///
+/// The product of matrices computes in whole vectors. What lies beyond the last row is garbage that it throws away, but
+/// garbage that happens to be subnormal numbers makes it many times slower.
+const LANES: usize = 8;
+
+/// The next multiple of the vectors' length.
+pub(super) fn padded(rank: usize) -> usize {
+    rank.next_multiple_of(LANES)
+}
+
+/// $\sum_iw_i(f_i, 1)(f_i, 1)^\top$ of rows and their weights, with rows and columns of zeros after it.
+pub(super) fn second_moments<'a>(
+    rows: impl Iterator<Item = (&'a [f64], f64)>,
+    rank: usize,
+) -> Mat<f64> {
+    let width = padded(rank + 1);
+    let mut scaled = Vec::with_capacity(CHUNK * width);
+    for (features, weight) in rows {
+        let root = weight.sqrt();
+        scaled.extend(features.iter().map(|f| root * f));
+        scaled.push(root);
+        scaled.resize(scaled.len().next_multiple_of(width), 0.0);
+    }
+    let rows = scaled.len() / width;
     let mut sum = Mat::zeros(width, width);
-    triangular::matmul(
+    matmul(
         sum.as_mut(),
-        BlockStructure::TriangularLower,
         Accum::Replace,
-        MatRef::from_column_major_slice(&weighted, width, rows),
-        BlockStructure::Rectangular,
-        MatRef::from_row_major_slice(&plain, rows, width),
-        BlockStructure::Rectangular,
+        MatRef::from_column_major_slice(&scaled, width, rows),
+        MatRef::from_row_major_slice(&scaled, rows, width),
         1.0,
         Par::Seq,
     );
@@ -311,6 +334,16 @@ impl Principal {
         });
         let covariance = weighted.transpose() * features.as_ref();
         Self::decompose(covariance.as_ref(), mean, negligible)
+    }
+
+    /// With directions of no length, whose features are zero, up to a multiple of the vectors' length.
+    fn padded(mut self) -> Self {
+        let rank = self.spectrum.len();
+        self.spectrum.resize(padded(rank), 0.0);
+        self.vectors = Mat::from_fn(self.vectors.nrows(), padded(rank), |i, j| {
+            if j < rank { self.vectors[(i, j)] } else { 0.0 }
+        });
+        self
     }
 
     fn decompose(covariance: MatRef<'_, f64>, mean: Vec<f64>, negligible: f64) -> Result<Self> {

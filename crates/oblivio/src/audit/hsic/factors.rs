@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par};
+use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use super::factor::{BLOCK, Factor, second_moments};
+use super::factor::{CHUNK, Factor, by_blocks, padded, pieces, second_moments};
 use super::pair::Draws;
 use super::totals::{Totals, normalized};
 use crate::error::Result;
@@ -20,25 +20,21 @@ pub(super) struct Cross {
 
 impl Cross {
     pub(super) fn of(x: &Factor, s: &Factor, weights: &[f64], watch: &Watch) -> Result<Self> {
-        let blocks = Factor::blocks(x.rows);
-        watch.begin("covariance for HSIC", blocks.len())?;
-        let sums: Vec<(Mat<f64>, Totals)> = blocks
-            .into_par_iter()
-            .map(|rows| {
-                watch.check()?;
-                let weights = &weights[rows.clone()];
-                let (f, g) = (x.block(rows.clone())?, s.block(rows)?);
-                let weighted = scaled(&f, x.rank(), weights);
-                let mut totals = Totals::default();
+        let sums = by_blocks(x.rows, "covariance for HSIC", watch, |block| {
+            let mut covariance = Mat::<f64>::zeros(padded(x.rank()), s.rank());
+            let mut totals = Totals::default();
+            for rows in pieces(block, CHUNK) {
+                let (f, g) = (x.block(rows.clone())?, s.block(rows.clone())?);
                 let pairs = f.chunks_exact(x.rank()).zip(g.chunks_exact(s.rank()));
-                for ((f, g), w) in pairs.zip(weights) {
+                for ((f, g), w) in pairs.zip(&weights[rows.clone()]) {
                     totals.add_diagonal(*w, dot(f, f), dot(g, g));
                 }
-                watch.advance();
-                Ok((product(&weighted, x.rank(), &g, s.rank()), totals))
-            })
-            .collect::<Result<_>>()?;
-        let mut covariance = Mat::<f64>::zeros(x.rank(), s.rank());
+                let f = scaled(&f, x.rank(), &weights[rows]);
+                add_product(&mut covariance, &f, &g);
+            }
+            Ok((covariance, totals))
+        })?;
+        let mut covariance = Mat::<f64>::zeros(padded(x.rank()), s.rank());
         let mut totals = Totals::default();
         for (more, sum) in sums {
             covariance += more;
@@ -54,30 +50,36 @@ impl Cross {
 
     /// For every row i, $\sum_jp_jA_{ij}B_{ij} = f_i^\top Cg_i$, and the same of each side with itself.
     pub(super) fn row_means(&self, x: &Factor, s: &Factor, watch: &Watch) -> Result<Vec<[f64; 3]>> {
-        let blocks = Factor::blocks(x.rows);
-        watch.begin("interval for HSIC", blocks.len())?;
-        let means: Vec<Vec<[f64; 3]>> = blocks
-            .into_par_iter()
-            .map(|rows| {
-                watch.check()?;
-                let (f, g) = (x.block(rows.clone())?, s.block(rows.clone())?);
-                let image =
-                    &self.covariance * MatRef::from_column_major_slice(&g, s.rank(), rows.len());
-                let row = |i: usize| {
-                    let f = &f[i * x.rank()..(i + 1) * x.rank()];
-                    let g = &g[i * s.rank()..(i + 1) * s.rank()];
-                    let cross = f.iter().zip(image.col(i).iter()).map(|(a, b)| a * b).sum();
-                    [
-                        cross,
-                        weighted_square(f, &x.spectrum),
-                        weighted_square(g, &s.spectrum),
-                    ]
-                };
-                watch.advance();
-                Ok((0..rows.len()).map(row).collect())
-            })
-            .collect::<Result<_>>()?;
+        let means = by_blocks(x.rows, "interval for HSIC", watch, |block| {
+            let mut means = Vec::with_capacity(block.len());
+            for rows in pieces(block, CHUNK) {
+                let (f, g) = (x.block(rows.clone())?, s.block(rows)?);
+                let image = self.image(&g);
+                let pairs = f.chunks_exact(x.rank()).zip(g.chunks_exact(s.rank()));
+                for ((f, g), image) in pairs.zip(image.chunks_exact(padded(x.rank()))) {
+                    let own = [(f, x), (g, s)].map(|(f, side)| weighted_square(f, &side.spectrum));
+                    means.push([dot(f, image), own[0], own[1]]);
+                }
+            }
+            Ok(means)
+        })?;
         Ok(means.concat())
+    }
+
+    /// $Cg$ of rows after rows.
+    fn image(&self, g: &[f64]) -> Vec<f64> {
+        let (p, r) = (self.covariance.nrows(), self.covariance.ncols());
+        let rows = g.len() / r;
+        let mut image = vec![0.0; rows * p];
+        matmul(
+            MatMut::from_column_major_slice_mut(&mut image, p, rows),
+            Accum::Replace,
+            self.covariance.as_ref(),
+            MatRef::from_column_major_slice(g, r, rows),
+            1.0,
+            Par::Seq,
+        );
+        image
     }
 }
 
@@ -105,9 +107,9 @@ pub(super) fn permuted(
             let numbers = start..(start + batch).min(count);
             let orders: Vec<Vec<u32>> = numbers.map(|number| draws.permutation(number)).collect();
             let width = rank * orders.len();
-            let mut sum = Mat::<f64>::zeros(x.rank(), width);
-            let mut gathered = vec![0.0; BLOCK.min(x.rows) * width];
-            for rows in Factor::blocks(x.rows) {
+            let mut sum = Mat::<f64>::zeros(padded(x.rank()), width);
+            let mut gathered = vec![0.0; CHUNK * width];
+            for rows in pieces(0..x.rows, CHUNK) {
                 let gathered = &mut gathered[..rows.len() * width];
                 for (row, i) in gathered.chunks_exact_mut(width).zip(rows.clone()) {
                     for (part, order) in row.chunks_exact_mut(rank).zip(&orders) {
@@ -115,8 +117,8 @@ pub(super) fn permuted(
                         part.copy_from_slice(&features[from..from + rank]);
                     }
                 }
-                let f = &weighted[rows.start * x.rank()..rows.end * x.rank()];
-                sum += product(f, x.rank(), gathered, width);
+                let f = &weighted[rows.start * padded(x.rank())..rows.end * padded(x.rank())];
+                add_product(&mut sum, f, gathered);
             }
             watch.advance_by(orders.len());
             let square = |k: usize| sum.subcols(k * rank, rank).squared_norm_l2();
@@ -149,17 +151,12 @@ pub(super) fn resampled(
         .map(|number| {
             watch.check()?;
             let shares = draws.resample(number);
-            let mut sum = Mat::<f64>::zeros(width + 1, width + 1);
-            let (mut features, mut weights) = (Vec::new(), Vec::new());
-            for rows in Factor::blocks(x.rows) {
-                features.clear();
-                weights.clear();
+            let mut sum = Mat::<f64>::zeros(padded(width + 1), padded(width + 1));
+            for rows in pieces(0..x.rows, CHUNK) {
                 // More than a third of the rows are not in a resample.
-                for i in rows.filter(|&i| shares[i] > 0.0) {
-                    features.extend_from_slice(&joined[i * width..(i + 1) * width]);
-                    weights.push(shares[i]);
-                }
-                sum += second_moments(&features, width, &weights);
+                let rows = rows.filter(|&i| shares[i] > 0.0);
+                let rows = rows.map(|i| (&joined[i * width..(i + 1) * width], shares[i]));
+                sum += second_moments(rows, width);
             }
             watch.advance();
             let entry =
@@ -182,26 +179,28 @@ pub(super) fn resampled(
         .collect()
 }
 
-/// $\sum_if_ig_i^\top$ of rows after rows.
-fn product(f: &[f64], p: usize, g: &[f64], r: usize) -> Mat<f64> {
+/// Adds $\sum_if_ig_i^\top$ of rows after rows.
+fn add_product(sum: &mut Mat<f64>, f: &[f64], g: &[f64]) {
+    let (p, r) = (sum.nrows(), sum.ncols());
     let rows = f.len() / p;
-    let mut sum = Mat::zeros(p, r);
     matmul(
         sum.as_mut(),
-        Accum::Replace,
+        Accum::Add,
         MatRef::from_column_major_slice(f, p, rows),
         MatRef::from_row_major_slice(g, rows, r),
         1.0,
         Par::Seq,
     );
-    sum
 }
 
-/// Every row times its weight.
+/// Every row times its weight, with zeros after it.
 fn scaled(features: &[f64], rank: usize, weights: &[f64]) -> Vec<f64> {
+    let mut scaled = vec![0.0; weights.len() * padded(rank)];
     let rows = features.chunks_exact(rank).zip(weights);
-    rows.flat_map(|(row, w)| row.iter().map(move |f| w * f))
-        .collect()
+    for (to, (row, weight)) in scaled.chunks_exact_mut(padded(rank)).zip(rows) {
+        to.iter_mut().zip(row).for_each(|(to, f)| *to = weight * f);
+    }
+    scaled
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

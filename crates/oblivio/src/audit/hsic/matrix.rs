@@ -65,6 +65,25 @@ impl Matrix {
             });
     }
 
+    /// $p_ip_jA_{ij}$
+    fn weighted(&self, shares: &[f64]) -> Self {
+        let row = |i: usize| {
+            let entries = self.row(i).iter().zip(shares);
+            entries.map(move |(a, p)| shares[i] * p * a)
+        };
+        let mut values = vec![0.0; self.values.len()];
+        let rows = values.par_chunks_exact_mut(self.rows).enumerate();
+        rows.for_each(|(i, to)| {
+            to.iter_mut()
+                .zip(row(i))
+                .for_each(|(to, value)| *to = value);
+        });
+        Self {
+            rows: self.rows,
+            values,
+        }
+    }
+
     fn row(&self, i: usize) -> &[f64] {
         &self.values[i * self.rows..(i + 1) * self.rows]
     }
@@ -107,14 +126,17 @@ pub(super) fn totals(x: &Matrix, s: &Matrix, weights: &[f64]) -> Totals {
 
 /// $\sum_{ij}p_ip_jA_{ij}B_{\pi(i)\pi(j)}$ for every permutation π.
 ///
-/// A row of A meets its partners of all permutations while it is in cache; those are gathered from one row of B each.
+/// A row of B stays in cache for all permutations, which read it in no order; the rows of A that meet it are read from
+/// one end to the other, and only up to their diagonal.
 pub(super) fn permuted(
     x: &Matrix,
     s: &Matrix,
     draws: &Draws<'_>,
     watch: &Watch,
 ) -> Result<Vec<f64>> {
+    let weighted = x.weighted(&draws.shares);
     let orders = draws.permutations();
+    let inverses: Vec<Vec<u32>> = orders.iter().map(|order| inverse(order)).collect();
     let panels = x.panels();
     watch.begin("permutations for HSIC", panels.len())?;
     let sums: Vec<Vec<f64>> = panels
@@ -123,14 +145,13 @@ pub(super) fn permuted(
         .map(|rows| {
             watch.check()?;
             let mut sums = vec![0.0; orders.len()];
-            let mut scaled = Vec::new();
-            for i in rows {
-                let row = x.row(i)[..=i].iter().zip(&draws.shares);
-                scaled.clear();
-                scaled.extend(row.map(|(a, p)| 2.0 * draws.shares[i] * p * a));
-                scaled[i] *= 0.5;
-                for (sum, order) in sums.iter_mut().zip(&orders) {
-                    *sum += gathered(&scaled, s.row(order[i] as usize), order);
+            for row in rows {
+                let b = s.row(row);
+                let draws = orders.iter().zip(&inverses);
+                for (sum, (order, inverse)) in sums.iter_mut().zip(draws) {
+                    let i = inverse[row] as usize;
+                    let a = &weighted.row(i)[..=i];
+                    *sum += 2.0 * gathered(&a[..i], b, order) + a[i] * b[row];
                 }
             }
             watch.advance();
@@ -138,6 +159,14 @@ pub(super) fn permuted(
         })
         .collect::<Result<_>>()?;
     Ok(added(&sums))
+}
+
+fn inverse(order: &[u32]) -> Vec<u32> {
+    let mut inverse = vec![0; order.len()];
+    for (i, &to) in order.iter().enumerate() {
+        inverse[to as usize] = i as u32;
+    }
+    inverse
 }
 
 /// $\sum_j a_jb_{\pi(j)}$

@@ -21,8 +21,6 @@ use serde::{Deserialize, Serialize};
 use self::gamma::GammaFit;
 use self::pair::{Draws, Pair};
 use self::reading::Reading;
-#[cfg(test)]
-use self::side::Form;
 pub use self::side::HsicSide;
 use self::totals::{Totals, normalized};
 use super::{Measure, Measured, Null, Resampling};
@@ -51,7 +49,7 @@ impl Default for HsicSettings {
             exact_rows: 5000,
             rank: 40,
             seed: 0,
-            permute_rows: 100_000,
+            permute_rows: 20_000,
         }
     }
 }
@@ -99,6 +97,8 @@ pub struct Hsic {
 
 /// How much two sides of the same rows depend on each other.
 ///
+/// Where no permutations or no resamples are asked for, formulas take their place.
+///
 /// ```
 /// use oblivio::{Column, HsicSettings, HsicSide, Kind, Resampling, Watch, hsic};
 /// let s: Vec<f64> = (0..100).map(|i| f64::from(i) / 50.0 - 1.0).collect();
@@ -128,52 +128,52 @@ pub fn hsic(x: &HsicSide, s: &HsicSide, resampling: &Resampling, watch: &Watch) 
     let [unbiased_x, unbiased_s] = totals.unbiased_own(repetitions);
     let normalized_unbiased = normalized(unbiased, unbiased_x, unbiased_s);
 
-    let effective = effective_rows(&x.weights);
-    let level = totals.level(effective);
-    let (mean, variance) = totals.permutation_moments(effective);
-    let gamma_p_value = level.map_or(1.0, |level| level.tail(totals.cross));
     let draws = Draws::new(resampling, &x.weights);
-    let drawn = x.len() <= x.settings.permute_rows.min(s.settings.permute_rows);
-    let (lower, upper) = if drawn && resampling.resamples > 0 {
-        let resampled = pair.resampled(&draws, watch)?;
-        resampling.interval(Measure::Hsic, value, resampled)
+    let by_draws = x.len() <= x.settings.permute_rows.min(s.settings.permute_rows);
+    let mut measured = by_formula(&totals, value, &x.weights);
+    let gamma_p_value = measured.p_value;
+    if by_draws && resampling.permutations > 0 {
+        let permuted = pair.permuted(&draws, watch)?;
+        let permuted = permuted.into_iter().map(|draw| draw / own).collect();
+        measured = resampling.measured(Measure::Hsic, value, permuted, vec![value], x.len());
+    }
+    (measured.lower, measured.upper) = if by_draws && resampling.resamples > 0 {
+        resampling.interval(Measure::Hsic, value, pair.resampled(&draws, watch)?)
     } else {
-        let first = first_order(&pair.row_means(watch)?, &totals, &draws.shares);
-        let deviation = (first + variance / (own * own)).sqrt();
+        let influence = first_order(&pair.row_means(watch)?, &totals, &draws.shares);
+        let (_, chance) = totals.permutation_moments(effective_rows(&x.weights));
+        let deviation = (influence + chance.max(0.0) / (own * own)).sqrt();
         normal_interval(normalized_unbiased, deviation, resampling.confidence)
     };
-    let mut measured = Measured {
-        value,
-        expected: mean / own,
-        critical: level.map_or(mean, |level| level.exceeded_with(0.05)) / own,
-        p_value: gamma_p_value,
-        lower,
-        upper,
-        rows: x.len(),
-        null: Null::Formula,
-    };
-    let mut permutation_p_value = None;
-    if drawn && resampling.permutations > 0 {
-        let mut permuted = pair.permuted(&draws, watch)?;
-        permuted.iter_mut().for_each(|draw| *draw /= own);
-        let by_draws = resampling.measured(Measure::Hsic, value, permuted, vec![value], x.len());
-        measured = Measured {
-            lower,
-            upper,
-            ..by_draws
-        };
-        permutation_p_value = Some(measured.p_value);
-    }
+    let permuted = measured.null == Null::Permutation;
     Ok(Hsic {
         biased: totals.cross,
         unbiased,
         normalized: value,
         normalized_unbiased,
         gamma_p_value,
-        permutation_p_value,
+        permutation_p_value: permuted.then_some(measured.p_value),
         exact,
         measured,
     })
+}
+
+/// The value with the level of the gamma distribution, its interval yet to come.
+fn by_formula(totals: &Totals, value: f64, weights: &[f64]) -> Measured {
+    let rows = effective_rows(weights);
+    let own = (totals.own[0] * totals.own[1]).sqrt();
+    let (mean, _) = totals.permutation_moments(rows);
+    let level = totals.level(rows);
+    Measured {
+        value,
+        expected: mean / own,
+        critical: level.map_or(mean, |level| level.exceeded_with(0.05)) / own,
+        p_value: level.map_or(1.0, |level| level.tail(totals.cross)),
+        lower: value,
+        upper: value,
+        rows: weights.len(),
+        null: Null::Formula,
+    }
 }
 
 impl Hsic {

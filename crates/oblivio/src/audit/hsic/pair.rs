@@ -137,6 +137,8 @@ impl<'a> Draws<'a> {
 
 fn shares(mut weights: Vec<f64>) -> Vec<f64> {
     let total: f64 = weights.iter().sum();
-    weights.iter_mut().for_each(|w| *w /= total);
+    for weight in &mut weights {
+        *weight /= total;
+    }
     weights
 }

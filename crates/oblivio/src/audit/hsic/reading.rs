@@ -1,5 +1,6 @@
 //! Columns as the arguments of one kernel.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use rayon::prelude::*;
@@ -23,9 +24,12 @@ pub(super) struct Reading {
     pub(super) kernel: Kernel,
     /// Empty where all rows share one.
     pub(super) cells: Vec<u32>,
+    /// Rows that stand for all, among which landmarks are drawn.
+    pub(super) representatives: Vec<u32>,
 }
 
-/// The rows whose distances give γ.
+/// The rows that stand for all, and those whose distances give γ.
+const REPRESENTATIVES: usize = 4096;
 const PAIRED: usize = 512;
 
 /// The categories of a column of a table that get a coordinate; the rarer ones share another.
@@ -73,12 +77,15 @@ impl Reading {
             points: None,
             kernel: Kernel::Gaussian { gamma: 1.0 },
             cells,
+            representatives: Vec::new(),
         };
         if !coordinates.is_empty() {
             let row = |i: usize| coordinates.iter().map(move |column| column[i]);
             let values: Vec<f64> = (0..rows).flat_map(row).collect();
             reading.points = Some(Points::new(values, coordinates.len())?);
-            let paired = reading.select(&reading.representatives(PAIRED, weights));
+            let order = reading.order();
+            reading.representatives = at_even_steps(&order, weights, REPRESENTATIVES);
+            let paired = reading.select(&at_even_steps(&order, weights, PAIRED));
             if let Some(points) = paired.points {
                 let gamma = 1.0 / median_distance(&points);
                 reading.kernel = Kernel::Gaussian { gamma };
@@ -107,49 +114,38 @@ impl Reading {
             } else {
                 rows.iter().map(|&i| self.cells[i as usize]).collect()
             },
+            representatives: Vec::new(),
         }
     }
 
-    /// Rows at even steps of the weight, in the order of their first number (of the second where it is the same, and so
-    /// on): the quantiles of a single column.
-    ///
-    /// The order of the table does not matter, nor whether a row is repeated or has a weight.
-    pub(super) fn representatives(&self, count: usize, weights: &[f64]) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..self.rows as u32).collect();
-        if let Some(points) = &self.points {
-            let row = |i: &u32| points.row(*i as usize);
-            order.par_sort_by(|a, b| {
-                let pairs = row(a).iter().zip(row(b));
-                let unlike = pairs.map(|(x, y)| x.total_cmp(y)).find(|o| o.is_ne());
-                unlike.unwrap_or(std::cmp::Ordering::Equal)
-            });
-        }
-        let total: f64 = weights.iter().sum();
-        let mut chosen = Vec::with_capacity(count);
-        let mut passed = 0.0;
-        for row in order {
-            passed += weights[row as usize];
-            while chosen.len() < count
-                && (chosen.len() as f64 + 0.5) * total < passed * count as f64
-            {
-                chosen.push(row);
-            }
-        }
-        chosen
+    /// The rows in the order of their first number, of the second where it is the same, and so on.
+    fn order(&self) -> Vec<(f64, u32)> {
+        let Some(points) = &self.points else {
+            return Vec::new();
+        };
+        let row = |i: u32| points.row(i as usize);
+        let mut order: Vec<(f64, u32)> = (0..self.rows as u32).map(|i| (row(i)[0], i)).collect();
+        order.par_sort_by(|(x, a), (y, b)| {
+            let rest = || row(*a)[1..].iter().zip(&row(*b)[1..]);
+            let unlike = || rest().map(|(x, y)| x.total_cmp(y)).find(|o| o.is_ne());
+            let first = x.total_cmp(y);
+            first.then_with(|| unlike().unwrap_or(Ordering::Equal))
+        });
+        order
     }
 
-    /// The kernel of every row with every landmark, row after row.
+    /// The kernel of every row with every landmark, landmark after landmark.
     pub(super) fn values(&self, landmarks: &Self) -> Result<Vec<f64>> {
-        let width = landmarks.rows;
         let mut values = match (&self.points, &landmarks.points) {
             (Some(points), Some(centres)) => {
-                KernelMatrix::between(&self.kernel, centres, points)?.entries(&Watch::default())?
+                KernelMatrix::between(&self.kernel, points, centres)?.entries(&Watch::default())?
             }
-            _ => vec![1.0; self.rows * width],
+            _ => vec![1.0; self.rows * landmarks.rows],
         };
-        for (row, &cell) in values.chunks_exact_mut(width).zip(&self.cells) {
-            for (value, &other) in row.iter_mut().zip(&landmarks.cells) {
-                if other != cell {
+        let columns = values.chunks_exact_mut(self.rows).zip(&landmarks.cells);
+        for (column, landmark) in columns {
+            for (value, cell) in column.iter_mut().zip(&self.cells) {
+                if cell != landmark {
                     *value = 0.0;
                 }
             }
@@ -202,6 +198,22 @@ impl Reading {
         }
         values
     }
+}
+
+/// Rows at even steps of the weight: the quantiles of a single column.
+///
+/// The order of the table does not matter, nor whether a row is repeated or has a weight.
+fn at_even_steps(order: &[(f64, u32)], weights: &[f64], count: usize) -> Vec<u32> {
+    let step = weights.iter().sum::<f64>() / count as f64;
+    let mut chosen = Vec::with_capacity(count);
+    let mut passed = 0.0;
+    for &(_, row) in order {
+        passed += weights[row as usize];
+        while chosen.len() < count && (chosen.len() as f64 + 0.5) * step < passed {
+            chosen.push(row);
+        }
+    }
+    chosen
 }
 
 /// The numbers with mean 0 and variance 1; none if they do not vary.

@@ -106,7 +106,7 @@ impl HsicSide {
     /// The rank of the kernel, where it is known to be low.
     pub fn rank(&self) -> Option<usize> {
         match &self.form {
-            Form::Factor(factor) => Some(factor.rank()),
+            Form::Factor(factor) => Some(factor.spectrum.iter().filter(|v| **v > 0.0).count()),
             Form::Matrix(_) => None,
         }
     }

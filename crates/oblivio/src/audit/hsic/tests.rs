@@ -1,6 +1,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::side::Form;
 use super::*;
 use crate::column::{Column, Values};
 use crate::sensitive::Kind;
@@ -565,4 +566,23 @@ fn what_cannot_be_compared_is_refused() {
     let watch = Watch::default();
     watch.interrupt();
     assert_eq!(hsic(&x, &x, &FEW, &watch), Err(Error::Interrupted));
+}
+
+#[test]
+fn results_do_not_depend_on_the_threads() {
+    let rows = 9000;
+    let x = [number(&numbers(rows, 1))];
+    let s = [number(&numbers(rows, 2)), category(&codes(rows, 3, 3))];
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap().install(|| {
+            let small: Vec<usize> = (0..500).collect();
+            let wide = table(&wide(500, 3));
+            (
+                found(&side(&x), &side(&s)),
+                found(&wide, &side(&[s[0].select(&small)])),
+            )
+        })
+    };
+    assert_eq!(on(1), on(3));
 }
