@@ -2,7 +2,8 @@ use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
 use rand::RngExt;
 
-use super::ridges::PENALTIES;
+use super::folds::Folds;
+use super::ridges::{PENALTIES, Ridges};
 use super::*;
 use crate::random::{Stream, numbered};
 
@@ -293,4 +294,32 @@ fn it_can_be_stopped() {
     let (settings, draws) = (AdversarySettings::default(), Resampling::default());
     let stopped = adversary(&x, &s, Kind::Categorical, None, &settings, &draws, &watch);
     assert_eq!(stopped.unwrap_err(), Error::Interrupted);
+}
+
+#[test]
+fn of_many_rows_a_sample_is_used() {
+    let rows = MOST_ROWS + 100;
+    let s = noise(0, rows);
+    let x = map(&s, &noise(1, rows), |s, e| s + e);
+    let few = Resampling {
+        permutations: 19,
+        resamples: 19,
+        ..Resampling::default()
+    };
+    let columns = [Column::numbers("x", x)];
+    let settings = settings(AdversaryKind::Linear);
+    let s = Column::numbers("s", s);
+    let watch = Watch::default();
+    let found = adversary(
+        &columns,
+        &s,
+        Kind::Continuous,
+        None,
+        &settings,
+        &few,
+        &watch,
+    )
+    .unwrap();
+    assert_eq!(found.measured.rows, MOST_ROWS);
+    assert!((found.measured.value - 0.5).abs() < 0.02);
 }
