@@ -323,3 +323,33 @@ fn of_many_rows_a_sample_is_used() {
     assert_eq!(found.measured.rows, MOST_ROWS);
     assert!((found.measured.value - 0.5).abs() < 0.02);
 }
+
+#[test]
+fn the_number_of_threads_makes_no_difference() {
+    let columns: Vec<Column> = (0..60)
+        .map(|k| Column::numbers(format!("x{k}"), noise(k, 400)))
+        .collect();
+    let s = categories(&noise(3, 400), sign);
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let few = Resampling {
+            permutations: 19,
+            resamples: 19,
+            ..Resampling::default()
+        };
+        let (settings, watch) = (AdversarySettings::default(), Watch::default());
+        pool.build().unwrap().install(|| {
+            adversary(
+                &columns,
+                &s,
+                Kind::Categorical,
+                None,
+                &settings,
+                &few,
+                &watch,
+            )
+            .unwrap()
+        })
+    };
+    assert_eq!(run(1), run(4));
+}
