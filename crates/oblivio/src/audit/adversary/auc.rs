@@ -11,9 +11,8 @@ impl Ranking {
     pub(super) fn new(scores: &[f64]) -> Self {
         let key =
             |(row, score): (usize, &f64)| u64::from(ordered(*score as f32)) << 32 | row as u64;
-        let mut keys: Vec<u64> = scores.iter().enumerate().map(key).collect();
-        keys.sort_unstable();
-        Self { keys }
+        let keys: Vec<u64> = scores.iter().enumerate().map(key).collect();
+        Self { keys: sorted(keys) }
     }
 
     /// The weight of all positive rows, and the share of pairs of a positive and another row in which the positive one has
@@ -31,11 +30,10 @@ impl Ranking {
                 (score, tied_positives, tied_negatives) = (key >> 32, 0.0, 0.0);
             }
             let row = (key & u64::from(u32::MAX)) as usize;
-            if positive(row) {
-                tied_positives += weights[row];
-            } else {
-                tied_negatives += weights[row];
-            }
+            // Without a branch: no processor can guess which it will be.
+            let share = f64::from(u8::from(positive(row)));
+            tied_positives += share * weights[row];
+            tied_negatives += (1.0 - share) * weights[row];
         }
         above += tied_positives * (negatives + 0.5 * tied_negatives);
         positives += tied_positives;
@@ -56,6 +54,35 @@ fn ordered(score: f32) -> u32 {
     } else {
         !bits
     }
+}
+
+/// Sorts by the upper half, digit by digit from the last: several times as fast as by comparison, and sorting is most of
+/// the work that shuffles make.
+fn sorted(mut keys: Vec<u64>) -> Vec<u64> {
+    const BITS: usize = 11;
+    const DIGITS: usize = 1 << BITS;
+    if keys.len() < 2 * DIGITS {
+        keys.sort_unstable();
+        return keys;
+    }
+    let mut moved = vec![0; keys.len()];
+    for shift in [32, 32 + BITS, 32 + 2 * BITS] {
+        let digit = |key: u64| (key >> shift) as usize % DIGITS;
+        let mut starts = vec![0u32; DIGITS + 1];
+        for &key in &keys {
+            starts[digit(key) + 1] += 1;
+        }
+        for at in 1..DIGITS {
+            starts[at] += starts[at - 1];
+        }
+        for &key in &keys {
+            let place = &mut starts[digit(key)];
+            moved[*place as usize] = key;
+            *place += 1;
+        }
+        std::mem::swap(&mut keys, &mut moved);
+    }
+    keys
 }
 
 #[cfg(test)]
@@ -122,5 +149,19 @@ mod tests {
         assert_eq!(ranking.auc(&[1.0; 3], |_| false), (0.0, 0.5));
         let tied = Ranking::new(&[0.0, -0.0, 0.0]);
         assert_eq!(tied.auc(&[1.0; 3], |row| row == 1), (1.0, 0.5));
+    }
+
+    #[test]
+    fn many_keys_are_sorted_like_few() {
+        let mut random = generator(4, Stream::Simulation);
+        let mut scores: Vec<f64> = (0..9000).map(|_| random.random::<f64>() - 0.5).collect();
+        scores[17] = 1e30;
+        scores[18] = -1e-30;
+        let ranking = Ranking::new(&scores);
+        let mut expected = ranking.keys.clone();
+        expected.sort_unstable();
+        assert_eq!(ranking.keys, expected);
+        let order = ranking.keys.iter().map(|key| *key as u32 as usize);
+        assert!(order.map(|row| scores[row] as f32).is_sorted());
     }
 }

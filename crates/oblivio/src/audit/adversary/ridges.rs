@@ -28,7 +28,6 @@ struct Training {
 }
 
 /// What the rows of a fold, or outside it, say of targets.
-#[derive(Clone)]
 struct Cross {
     /// $\sum wfy$, one column for each target.
     products: Mat<f64>,
@@ -129,12 +128,12 @@ impl<'a> Ridges<'a> {
             means: vec![Vec::new(); count],
         };
         for (fold, training) in self.training.iter().enumerate() {
-            let mut others = crosses
-                .iter()
-                .enumerate()
-                .filter(|(other, _)| *other != fold);
             let mut cross = Cross::zero(self.width, count);
-            others.by_ref().for_each(|(_, other)| cross.add(other));
+            for (other, part) in crosses.iter().enumerate() {
+                if other != fold {
+                    cross.add(part);
+                }
+            }
             let coefficients = training.coefficients(&cross);
             for (means, (sum, _)) in held.means.iter_mut().zip(&cross.sums) {
                 means.push(sum / training.weight);
@@ -302,8 +301,8 @@ fn centre(features: &mut [f64], width: usize, weights: &[f64]) {
         }
     }
     for row in features.chunks_mut(width) {
-        row.iter_mut()
-            .zip(&means)
-            .for_each(|(value, mean)| *value -= mean);
+        for (value, mean) in row.iter_mut().zip(&means) {
+            *value -= mean;
+        }
     }
 }

@@ -2,7 +2,8 @@ use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
 use rand::RngExt;
 
-use super::ridges::PENALTIES;
+use super::folds::Folds;
+use super::ridges::{PENALTIES, Ridges};
 use super::*;
 use crate::random::{Stream, numbered};
 
@@ -293,4 +294,62 @@ fn it_can_be_stopped() {
     let (settings, draws) = (AdversarySettings::default(), Resampling::default());
     let stopped = adversary(&x, &s, Kind::Categorical, None, &settings, &draws, &watch);
     assert_eq!(stopped.unwrap_err(), Error::Interrupted);
+}
+
+#[test]
+fn of_many_rows_a_sample_is_used() {
+    let rows = MOST_ROWS + 100;
+    let s = noise(0, rows);
+    let x = map(&s, &noise(1, rows), |s, e| s + e);
+    let few = Resampling {
+        permutations: 19,
+        resamples: 19,
+        ..Resampling::default()
+    };
+    let columns = [Column::numbers("x", x)];
+    let settings = settings(AdversaryKind::Linear);
+    let s = Column::numbers("s", s);
+    let watch = Watch::default();
+    let found = adversary(
+        &columns,
+        &s,
+        Kind::Continuous,
+        None,
+        &settings,
+        &few,
+        &watch,
+    )
+    .unwrap();
+    assert_eq!(found.measured.rows, MOST_ROWS);
+    assert!((found.measured.value - 0.5).abs() < 0.02);
+}
+
+#[test]
+fn the_number_of_threads_makes_no_difference() {
+    let columns: Vec<Column> = (0..60)
+        .map(|k| Column::numbers(format!("x{k}"), noise(k, 400)))
+        .collect();
+    let s = categories(&noise(3, 400), sign);
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let few = Resampling {
+            permutations: 19,
+            resamples: 19,
+            ..Resampling::default()
+        };
+        let (settings, watch) = (AdversarySettings::default(), Watch::default());
+        pool.build().unwrap().install(|| {
+            adversary(
+                &columns,
+                &s,
+                Kind::Categorical,
+                None,
+                &settings,
+                &few,
+                &watch,
+            )
+            .unwrap()
+        })
+    };
+    assert_eq!(run(1), run(4));
 }
