@@ -17,6 +17,9 @@ use crate::watch::Watch;
 /// Features are ranked on so many rows, at most, drawn by seed.
 const RANKED_ROWS: usize = 10_000;
 
+/// Adversaries learn from so many rows, at most, drawn by seed.
+const GUESSED_ROWS: usize = 20_000;
+
 /// Columns with more categories than this, such as names and numbers of people, are not looked at.
 const MOST_LEVELS: usize = 100;
 
@@ -132,6 +135,7 @@ impl Kernels<'_> {
         };
         let settings = AdversarySettings {
             kind,
+            most_rows: GUESSED_ROWS,
             seed: self.resampling.seed,
             ..AdversarySettings::default()
         };

@@ -61,6 +61,8 @@ pub struct AdversarySettings {
     pub folds: usize,
     /// The most landmarks of the kernel adversary.
     pub components: usize,
+    /// The most rows it learns from and is judged on; of more, a seeded sample.
+    pub most_rows: usize,
     /// Folds, landmarks and the sample of many rows follow from it.
     pub seed: u64,
 }
@@ -71,6 +73,7 @@ impl Default for AdversarySettings {
             kind: AdversaryKind::default(),
             folds: 5,
             components: 100,
+            most_rows: 50_000,
             seed: 0,
         }
     }
@@ -100,15 +103,12 @@ pub struct Adversary {
     pub squared: Option<f64>,
 }
 
-/// The most rows an adversary learns from and is judged on; of more, a seeded sample.
-const MOST_ROWS: usize = 50_000;
-
 /// How well `s` is predicted from the columns `x`, on rows that were not learned from.
 ///
 /// Ridge regression of S, or of the indicator of each of its categories, on the standardised columns, with indicators for
 /// categories (of a column's many, the 100 most frequent), and for [`AdversaryKind::Kernel`] also on Nyström features of a
 /// Gaussian kernel by the median rule; with the penalty chosen on the other folds by generalised cross-validation. Of more
-/// than 50 000 rows, a seeded sample is used: [`Measured::rows`] says how many.
+/// rows than the settings allow, a seeded sample is used: [`Measured::rows`] says how many.
 ///
 /// Folds have equal shares of every category. The AUC is the mean over the categories by their shares, each against all
 /// others. Categories of fewer rows than there are folds, and those after the twenty largest, count as one, `other`; if even
@@ -203,7 +203,7 @@ impl AdversarySettings {
         let weights = weights.unwrap_or(&ones);
         check_weights(weights, s.len())?;
         let rows: Vec<usize> = (0..s.len()).filter(|&i| weights[i] > 0.0).collect();
-        let rows = random::sample(&rows, MOST_ROWS, self.seed);
+        let rows = random::sample(&rows, self.most_rows, self.seed);
         if rows.len() < 2 * self.folds {
             return Err(Error::TooFewRows {
                 what: "an adversary's table",

@@ -298,7 +298,7 @@ fn it_can_be_stopped() {
 
 #[test]
 fn of_many_rows_a_sample_is_used() {
-    let rows = MOST_ROWS + 100;
+    let (most, rows) = (20_000, 20_100);
     let s = noise(0, rows);
     let x = map(&s, &noise(1, rows), |s, e| s + e);
     let few = Resampling {
@@ -307,7 +307,10 @@ fn of_many_rows_a_sample_is_used() {
         ..Resampling::default()
     };
     let columns = [Column::numbers("x", x)];
-    let settings = settings(AdversaryKind::Linear);
+    let settings = AdversarySettings {
+        most_rows: most,
+        ..settings(AdversaryKind::Linear)
+    };
     let s = Column::numbers("s", s);
     let watch = Watch::default();
     let found = adversary(
@@ -320,7 +323,7 @@ fn of_many_rows_a_sample_is_used() {
         &watch,
     )
     .unwrap();
-    assert_eq!(found.measured.rows, MOST_ROWS);
+    assert_eq!(found.measured.rows, most);
     assert!((found.measured.value - 0.5).abs() < 0.02);
 }
 
