@@ -1,82 +1,20 @@
 //! The built program: what its results mean, and what it leaves behind.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod common;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
+use common::Place;
 use oblivio::simulate::Simulation;
 use oblivio::{
     Column, Encoder, FeatureSettings, Model, Prediction, Reference, Roles, Scaling, Sensitive,
     Settings, Training, Transformer, UnseenCategory, Watch,
 };
 use serde_json::Value;
-use tempfile::TempDir;
-
-/// A directory of its own for every test.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_oblivio"));
-        command.args(line.split_whitespace());
-        command.current_dir(self.path()).stdin(Stdio::null());
-        command
-    }
-
-    fn output(&self, line: &str) -> Output {
-        self.command(line).output().unwrap()
-    }
-
-    /// Standard output of a run that must succeed.
-    fn run(&self, line: &str) -> String {
-        let output = self.output(line);
-        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{line}: {messages}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    fn json(&self, line: &str) -> Value {
-        serde_json::from_str(&self.run(line)).unwrap()
-    }
-
-    fn read(&self, name: &str) -> Vec<u8> {
-        fs::read(self.path().join(name)).unwrap()
-    }
-
-    fn write(&self, name: &str, content: &str) {
-        fs::write(self.path().join(name), content).unwrap();
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.path()).unwrap();
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        names
-    }
-
-    /// Two tables of applicants, drawn apart.
-    fn with_applicants(rows: usize) -> Self {
-        let place = Self::new();
-        for (seed, name) in [(1, "train.csv"), (2, "new.csv")] {
-            place.run(&format!(
-                "simulate admissions --rows {rows} --seed {seed} -o {name}"
-            ));
-        }
-        place
-    }
-}
 
 /// Regresses `success` on what a committee sees, with `sex` as S.
 const BY_SEX: &str = "--target success --sensitive sex --drop admitted,region,age";
