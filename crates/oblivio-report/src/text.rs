@@ -5,7 +5,12 @@ const LONGEST: usize = 80;
 
 /// A name to be set apart by markup, such as `<bdi>`.
 pub(crate) fn name(name: &str) -> String {
-    cut(name, LONGEST)
+    let shown = cut(name, LONGEST);
+    if shown.trim().is_empty() {
+        "(no name)".into()
+    } else {
+        shown
+    }
 }
 
 /// A name for the middle of a sentence: isolated if it may read from right to left.
@@ -35,9 +40,6 @@ pub(crate) fn cut(text: &str, longest: usize) -> String {
     let mut shown: String = text.chars().take(longest).map(clean).collect();
     if text.chars().nth(longest).is_some() {
         shown.push('…');
-    }
-    if shown.trim().is_empty() {
-        shown = "(no name)".into();
     }
     shown
 }

@@ -1,0 +1,70 @@
+//! The distribution in every cell.
+
+use maud::{Markup, html};
+use oblivio::Profile;
+
+use super::name::name;
+use super::view::{View, cell, figure};
+use crate::number::{percent, short};
+
+pub(super) fn section(views: &[View]) -> Markup {
+    let tables = html! { @for view in views { (view.panel("Distribution", &table(view))) } };
+    html! {
+        section #distributions aria-labelledby="distributions-title" {
+            h2 #distributions-title { "Distribution in every cell" }
+            p.lead { "If nothing depended on the sensitive columns, all cells would have the same distribution, but for chance." }
+            div.controls hidden {}
+            (figure("distributions", &tables))
+        }
+    }
+}
+
+/// One row for each cell and time, one column for each bin or class.
+fn table(view: &View) -> Markup {
+    html! {
+        table {
+            caption { (view.caption("Share of rows by value")) }
+            thead { tr {
+                th scope="col" { "Cell" }
+                @if view.before.is_some() { th scope="col" { "When" } }
+                @for bin in bins(view.now) { th.number scope="col" { (bin) } }
+            } }
+            tbody {
+                @for (when, profile) in view.times() { (row(view, &html! { "all rows" }, when, &profile.all.shares)) }
+                @for at in view.rows() {
+                    @for (when, profile) in view.times() {
+                        (row(view, &name(&view.against.cells[at].label), when, &cell(profile, at).shares))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn row(view: &View, label: &Markup, when: &str, shares: &[f64]) -> Markup {
+    let width = bins(view.now).len();
+    html! {
+        tr {
+            th scope="row" { (label) }
+            @if view.before.is_some() { td { (when) } }
+            @if shares.is_empty() { td.none colspan=(width) { "too few rows to show" } }
+            @for share in shares { td.number { (percent(*share).trim_end_matches(" %")) } }
+        }
+    }
+}
+
+/// The heads of the columns, in percent of a cell's rows.
+fn bins(profile: &Profile) -> Vec<Markup> {
+    if profile.levels.is_empty() {
+        let pairs = profile.edges.windows(2);
+        pairs
+            .map(|ends| html! { (short(ends[0])) " to " (short(ends[1])) ", %" })
+            .collect()
+    } else {
+        profile
+            .levels
+            .iter()
+            .map(|level| html! { (name(level)) ", %" })
+            .collect()
+    }
+}
