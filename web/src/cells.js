@@ -17,7 +17,7 @@ export function stands(state, cell) {
 
 /** How visible a cell is. */
 export function opacity(state, cell) {
-  return stands(state, cell) ? 1 : 0.13;
+  return stands(state, cell) ? 1 : 0.18;
 }
 
 /** The view that is chosen, if there is one. */

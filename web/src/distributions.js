@@ -12,6 +12,7 @@ export function distributions(data, state) {
   const highest = Math.max(0, ...rows.flat().map((row) => row.y));
   return times(view).map(([title, numbers], at) => ({
     title,
+    caption: `${data.subjects[state.subject]} against ${name}${view.levels.length > 0 ? "" : "; the shaded area is all rows"}`,
     description: describe(title, data.subjects[state.subject], name, cells, numbers),
     spec: (width) =>
       view.levels.length > 0
@@ -123,7 +124,7 @@ function classes(view, numbers, cells, state) {
 
 function classSpec(view, rows, width, highest) {
   return {
-    height: { step: 64 },
+    height: view.levels.length * Math.max(40, (9 * rows.length) / view.levels.length),
     data: { values: rows.map((row) => ({ ...row, level: view.levels[row.at], order: row.at })) },
     mark: { type: "point", filled: true, size: 90, cursor: "pointer" },
     encoding: {

@@ -25,8 +25,8 @@ function spec(rows, width) {
     encoding: { x, y },
     layer: [
       { mark: { type: "line", color: "var(--line)", strokeWidth: 1.5 } },
-      { transform: [{ filter: "!datum.chosen" }], mark: { type: "point", filled: true, size: 60, color: "var(--soft)" }, encoding: { tooltip } },
-      { transform: [{ filter: "datum.chosen" }], mark: { type: "point", filled: true, shape: "diamond", size: 220, color: "var(--accent)" }, encoding: { tooltip } },
+      { transform: [{ filter: "!datum.chosen" }], mark: { type: "point", filled: true, opacity: 1, size: 60, color: "var(--soft)" }, encoding: { tooltip } },
+      { transform: [{ filter: "datum.chosen" }], mark: { type: "point", filled: true, shape: "diamond", opacity: 1, size: 220, color: "var(--accent)" }, encoding: { tooltip } },
       { transform: [{ filter: "datum.chosen" }], mark: { type: "text", align: "left", dx: 12, dy: -10, fontWeight: 600, limit: width / 2 }, encoding: { text: { field: "text", type: "nominal" } } },
     ],
   };

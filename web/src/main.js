@@ -27,6 +27,7 @@ function drawOne(figure) {
   const plots = charts[figure.dataset.chart](data, state);
   const place = figure.querySelector(".plots");
   place.hidden = plots.length === 0;
+  figure.querySelector("figcaption").textContent = plots[0]?.caption ?? "";
   draw(place, plots, (cell) => choose({ cells: toggled(cell) }));
 }
 

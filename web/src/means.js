@@ -27,12 +27,13 @@ function rows(data, state, chart) {
   const marks = times(view).flatMap(([when, numbers]) =>
     numbers.cells.flatMap((cell, at) => (chart.known(cell) ? [mark(chart, when, cell, at, cells, state)] : [])),
   );
-  const lines = times(view).map(([when, numbers]) => ({ value: chart.line(numbers), now: when !== "Before" }));
+  const rules = times(view).map(([when, numbers]) => ({ value: chart.line(numbers), now: when !== "Before" }));
   return [
     {
       title: "",
+      caption: `${data.subjects[state.subject]} against ${name}`,
       description: describe(chart, marks, data.subjects[state.subject], name),
-      spec: (width) => spec(chart, marks, lines, cells, width),
+      spec: (width) => spec(chart, marks, rules, cells, width),
     },
   ];
 }
@@ -64,9 +65,15 @@ function describe({ what }, marks, subject, against) {
   return `${what} of ${subject} in the cells of ${against}: from ${range(marks.filter(({ now }) => now))}${was}.`;
 }
 
-function spec(chart, marks, lines, cells, width) {
+/** A label in two lines where there is no room for one. */
+function lines(label, width) {
+  const comma = label.indexOf(", ");
+  return width < 520 && comma > 0 ? [label.slice(0, comma + 1), label.slice(comma + 2)] : label;
+}
+
+function spec(chart, marks, rules, cells, width) {
   const two = marks.some(({ now }) => !now);
-  const names = cells.map(({ label, small }) => label + (small ? " ▲" : ""));
+  const names = cells.map(({ label, small }) => lines(label + (small ? " ▲" : ""), width));
   const x = { field: "value", type: "quantitative", title: chart.title, scale: { zero: false, nice: true }, axis: { tickCount: Math.max(3, width / 110), ...(chart.format && { format: chart.format }) } };
   // Labels are looked up by number: two cells may have the same name.
   const y = { field: "cell", type: "ordinal", title: null, scale: { domain: cells.map((_, at) => at) }, axis: { labelExpr: "names[datum.value]", labelLimit: Math.min(260, width * 0.42), grid: true } };
@@ -81,7 +88,7 @@ function spec(chart, marks, lines, cells, width) {
   const shape = { field: "shape", type: "nominal", scale: null };
   const dot = (filter, filled) => ({
     transform: [{ filter }],
-    mark: { type: "point", filled, size: 70, strokeWidth: 1.8, cursor: "pointer", ...(filled ? {} : { fill: "var(--paper)" }) },
+    mark: { type: "point", filled, size: 70, opacity: 1, strokeWidth: 1.8, cursor: "pointer", ...(filled ? {} : { fill: "var(--paper)" }) },
     encoding: { ...encoding, x, shape, tooltip },
   });
   const intervals = {
@@ -89,15 +96,21 @@ function spec(chart, marks, lines, cells, width) {
     encoding: { ...encoding, x: { ...x, field: "lower" }, x2: { field: "upper" } },
   };
   const line = (now, dash) => ({
-    data: { values: lines.filter((line) => line.now === now) },
+    data: { values: rules.filter((rule) => rule.now === now) },
     mark: { type: "rule", color: "var(--ink)", strokeDash: dash, opacity: 0.6 },
     encoding: { x },
   });
-  const hasIntervals = chart.value === "mean";
+  const hasIntervals = chart.value === "mean" && marks.some(({ lower }) => lower !== null);
   return {
-    height: { step: two ? 15 : 26, ...(two && { for: "offset" }) },
+    height: cells.length * (two ? 32 : 26),
     params: [{ name: "names", value: names }],
     data: { values: marks },
-    layer: [line(false, [2, 3]), line(true, [1, 0]), ...(hasIntervals ? [intervals] : []), dot("!datum.now", false), dot("datum.now", true)],
+    layer: [
+      ...(two ? [line(false, [2, 3])] : []),
+      line(true, [1, 0]),
+      ...(hasIntervals ? [intervals] : []),
+      ...(two ? [dot("!datum.now", false)] : []),
+      dot("datum.now", true),
+    ],
   };
 }

@@ -55,7 +55,6 @@ pub fn answer(audit: &Audit) -> Answer {
         };
     };
     let mut sentences = vec![numbers_in_words(&changes[0], &pair)];
-    sentences.extend(tally(&changes));
     sentences.extend(worse(&changes));
     sentences.extend(single_columns(
         audit,
@@ -102,44 +101,45 @@ const LEADING: &[Measure] = &[
 fn verdict(pair: &Pair, against: &Against, changes: &[Change]) -> String {
     let (subject, plural) = noun(pair);
     let columns = list(&against.columns);
-    let lead = &changes[0];
-    let still = lead.before.is_some_and(|before| before.detectable);
     let depend = if plural { "depend" } else { "depends" };
-    let size = match changes
-        .iter()
-        .filter(|c| c.now.detectable && c.now.large)
-        .count()
-    {
-        0 => "detectable, but not large",
-        _ if lead.now.large => "detectable and large",
-        _ => "detectable, and large by some measures",
-    };
+    let was = |change: &Change| change.before.is_some_and(|before| before.detectable);
+    let lead = &changes[0];
+    if !changes.iter().any(|change| change.now.detectable) {
+        let lower = lower(&subject);
+        return format!("No dependence of {lower} on {columns} was detected.");
+    }
+    let size = extent(changes);
     if lead.now.detectable && lead.is_worse() {
         format!("{subject} {depend} more on {columns} than before: {size}.")
-    } else if lead.now.detectable {
-        let still = if still { "still " } else { "" };
-        format!("{subject} {still}{depend} on {columns}: {size}.")
-    } else if changes.iter().any(|change| change.now.detectable) {
-        let longer = if still { "no longer" } else { "not" };
-        format!(
-            "By the {}, {} {longer} detectably {depend} on {columns}; by other measures {}: {size}.",
-            words(lead.now.measure).0,
-            lower(&subject),
-            if plural { "they do" } else { "it does" },
-        )
+    } else if changes.iter().any(was) {
+        format!("{subject} still {depend} on {columns}: {size}.")
     } else {
-        format!(
-            "No dependence of {} on {columns} was detected.",
-            lower(&subject)
-        )
+        format!("{subject} {depend} on {columns}: {size}.")
     }
+}
+
+/// By how many measures the dependence is detectable, and by how many it is large.
+fn extent(changes: &[Change]) -> String {
+    let of = changes.len();
+    let detectable = changes.iter().filter(|change| change.now.detectable);
+    let large = changes.iter().filter(|change| change.now.large);
+    match (of, detectable.count(), large.count()) {
+        (1, _, large) => format!("detectable, {}", self::large(large == 1)),
+        (_, all, large) if all == of && large == of => format!("detectable and large by all {of} measures"),
+        (_, all, large) if all == of => format!("detectable by all {of} measures, large by {}", number(large)),
+        (_, some, large) => format!("detectable by {some} of {of} measures, large by {}", number(large)),
+    }
+}
+
+fn number(number: usize) -> String {
+    if number == 0 { "none".into() } else { number.to_string() }
 }
 
 /// What the headline calls a subject, and whether it is many.
 fn noun(pair: &Pair) -> (String, bool) {
     match pair.subject.role {
         Role::Before | Role::After | Role::Score => ("Scores".into(), true),
-        Role::Label => (format!("The label {}", inline(&pair.subject.name)), false),
+        Role::Label => (format!("The label “{}”", inline(&pair.subject.name)), false),
         Role::Features => ("The features".into(), true),
     }
 }
@@ -171,34 +171,12 @@ fn numbers_in_words(change: &Change, pair: &Pair) -> String {
         .before
         .map(|before| format!("{} before; ", value(before.measured.value)));
     format!(
-        "{statement} ({}{} expected if independent).",
+        "{statement} ({}{} expected if independent): {}, {}.",
         before.unwrap_or_default(),
-        value(measured.expected)
+        value(measured.expected),
+        detectable(change.now.detectable),
+        large(change.now.large),
     )
-}
-
-fn tally(changes: &[Change]) -> Option<String> {
-    let of = changes.len();
-    let detectable = changes
-        .iter()
-        .filter(|change| change.now.detectable)
-        .count();
-    let large = changes.iter().filter(|change| change.now.large).count();
-    (of > 1).then(|| {
-        format!(
-            "Of {of} measures, {} detectable (chance alone would hardly give such a value) and {} large (by convention).",
-            number_are(detectable),
-            number_are(large),
-        )
-    })
-}
-
-fn number_are(number: usize) -> String {
-    match number {
-        0 => "none is".into(),
-        1 => "1 is".into(),
-        _ => format!("{number} are"),
-    }
 }
 
 /// The measures by which there is more dependence than before.
@@ -262,14 +240,15 @@ fn single_columns(audit: &Audit, pair: &Pair, all: &Against, measure: Measure) -
 fn unnoticed(changes: &[Change]) -> Option<String> {
     let lead = changes[0].now;
     let critical = value_in_words(lead.measure, lead.measured.critical);
-    let beyond = if lead.measure.grows() {
-        "below"
-    } else {
-        "above"
+    let side = if lead.measure.grows() { "below" } else { "above" };
+    let large = changes.iter().filter(|change| change.now.large && !change.now.detectable);
+    let large = match large.count() {
+        0 => "",
+        _ => " What is large but not detectable may be chance or not: there are too few rows to tell.",
     };
     (!lead.detectable).then(|| {
         format!(
-            "This does not show independence: on {} rows, a {} {beyond} {critical} cannot be told from chance.",
+            "Not detected is not independent: on {} rows, a {} {side} {critical} cannot be told from chance.{large}",
             count(lead.measured.rows),
             words(lead.measure).0,
         )
@@ -279,9 +258,9 @@ fn unnoticed(changes: &[Change]) -> Option<String> {
 fn small_cells(against: &Against) -> Option<String> {
     let small = against.cells.iter().filter(|cell| cell.small).count();
     let of = against.cells.len();
-    let has = if small == 1 { "has" } else { "have" };
+    let (has, their) = if small == 1 { ("has", "its") } else { ("have", "their") };
     (small > 0)
-        .then(|| format!("{small} of {of} cells {has} too few rows for their numbers to say much."))
+        .then(|| format!("{small} of {of} cells {has} too few rows for {their} numbers to say much."))
 }
 
 /// One number about means or decisions, one about distributions, one about what an adversary finds; if there are

@@ -13,6 +13,9 @@ pub(super) fn section(answer: &Answer) -> Markup {
             h2 #answer-title.headline { (prose(&answer.headline)) }
             @for sentence in answer.sentences.iter().take(1) { p.lead { (prose(sentence)) } }
             @if !answer.numbers.is_empty() { div.figures { @for number in &answer.numbers { (card(number)) } } }
+            @if !answer.numbers.is_empty() {
+                p.words { em { "Detectable" } ": chance alone would hardly give such a value. " em { "Large" } ": far from what independence gives, by convention." }
+            }
             @if answer.sentences.len() > 1 {
                 ul.sentences { @for sentence in &answer.sentences[1..] { li { (prose(sentence)) } } }
             }

@@ -15,7 +15,7 @@ pub(super) fn section(audit: &Audit) -> Markup {
         section #cells aria-labelledby="cells-title" {
             h2 #cells-title { "Cells" }
             p.lead { "A cell holds the rows with the same sensitive values; numbers are cut into ranges." }
-            @for against in &audit.against { (list(against, audit.against.len() == 1)) }
+            @for (at, against) in audit.against.iter().enumerate() { (list(against, at + 1 == audit.against.len())) }
         }
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn section(views: &[View]) -> Markup {
 /// One row for each cell and time, one column for each bin or class.
 fn table(view: &View) -> Markup {
     html! {
-        table {
+        table.shares {
             caption { (view.caption("Share of rows by value")) }
             thead { tr {
                 th scope="col" { "Cell" }
@@ -48,7 +48,7 @@ fn row(view: &View, label: &Markup, when: &str, shares: &[f64]) -> Markup {
             th scope="row" { (label) }
             @if view.before.is_some() { td { (when) } }
             @if shares.is_empty() { td.none colspan=(width) { "too few rows to show" } }
-            @for share in shares { td.number { (percent(*share).trim_end_matches(" %")) } }
+            @for share in shares { td { (percent(*share).trim_end_matches(" %")) } }
         }
     }
 }

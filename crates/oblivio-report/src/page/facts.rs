@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use oblivio::{Audit, Null};
 
 use super::name::{name, prose};
-use crate::number::{count, percent, short};
+use crate::number::{confidence, count, short};
 use crate::text;
 
 /// Longer facts and notes are cut.
@@ -62,7 +62,7 @@ fn known(audit: &Audit) -> Vec<(&'static str, String)> {
             "Intervals",
             format!(
                 "{}, rows drawn again {} times",
-                percent(resampling.confidence),
+                confidence(resampling.confidence),
                 count(resampling.resamples)
             ),
         ),

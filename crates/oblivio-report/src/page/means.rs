@@ -6,17 +6,18 @@ use oblivio::CellProfile;
 use super::measures::interval;
 use super::name::name;
 use super::view::{View, cell, figure};
-use crate::number::{count, percent, short};
+use crate::number::{self, count, percent, short};
 
 pub(super) fn section(views: &[View], confidence: f64) -> Markup {
     let means: Vec<View> = having(views, |cell| cell.mean.is_some());
     let tables = html! { @for view in &means { (view.panel("Means", &table(view))) } };
+    let interval = number::confidence(confidence).replace(' ', "\u{a0}");
     html! {
         @if !means.is_empty() {
             section #means aria-labelledby="means-title" {
                 h2 #means-title { "Mean in every cell" }
-                p.lead { "Each mean with its " (percent(confidence).replace(' ', "\u{a0}"))
-                    " interval; the line is the mean of all rows. Equal means are not equal distributions." }
+                p.lead { "Each mean with its " (interval) " interval; the line is the mean of all rows. "
+                    (marks(&means)) "Equal means are not equal distributions." }
                 (figure("means", &tables))
             }
         }
@@ -31,10 +32,19 @@ fn rates(views: &[View]) -> Markup {
         @if !rates.is_empty() {
             section #rates aria-labelledby="rates-title" {
                 h2 #rates-title { "Positive decisions in every cell" }
-                p.lead { "The share of rows with a positive decision. The line marks four fifths of the largest share: a common convention, not a law of this page." }
+                p.lead { "The share of rows with a positive decision. The line is at four fifths of the largest share, a common convention. " (marks(&rates)) }
                 (figure("rates", &tables))
             }
         }
+    }
+}
+
+/// How before and after are told apart in a chart.
+fn marks(views: &[View]) -> &'static str {
+    if views.iter().any(|view| view.before.is_some()) {
+        "Before is hollow and its line dotted, after is filled. "
+    } else {
+        ""
     }
 }
 

@@ -5,12 +5,12 @@ use oblivio::{Against, Audit, Measure, Named};
 
 use super::name::name;
 use super::spark::{Scale, key, spark};
-use crate::number::{p_value, percent, short};
+use crate::number::{confidence, p_value, short};
 use crate::pair::{Change, Pair, pairs};
 use crate::words::words;
 
 pub(super) fn section(audit: &Audit) -> Markup {
-    let confidence = percent(audit.resampling.confidence);
+    let confidence = confidence(audit.resampling.confidence);
     html! {
         section #measures aria-labelledby="measures-title" {
             h2 #measures-title { "Every measure" }
@@ -93,14 +93,14 @@ fn row(audit: &Audit, change: &Change, before: bool) -> Markup {
             }
             td { (spark(change, Scale::new(audit, finding.measure))) }
             @if before {
-                td.number { (change.before.map_or_else(|| "–".into(), |before| short(before.measured.value))) }
+                td.number data-label="Before" { (change.before.map_or_else(|| "–".into(), |before| short(before.measured.value))) }
             }
-            td.number { strong { (short(measured.value)) } }
-            td.number { (short(measured.expected)) }
-            td.number { (interval(measured.lower, measured.upper)) }
-            td.number { (p_value(measured.p_value)) }
-            td { (flag(finding.detectable)) }
-            td { (flag(finding.large)) }
+            td.number data-label=(if before { "After" } else { "Value" }) { strong { (short(measured.value)) } }
+            td.number data-label="If independent" { (short(measured.expected)) }
+            td.number data-label="Interval" { (interval(measured.lower, measured.upper)) }
+            td.number data-label="p" { (p_value(measured.p_value)) }
+            td data-label="Detectable?" { (flag(finding.detectable)) }
+            td data-label="Large?" { (flag(finding.large)) }
         }
     }
 }

@@ -126,7 +126,7 @@ impl Page<'_> {
             ("means", "Means", any_cell(|cell| cell.mean.is_some())),
             ("rates", "Decisions", any_cell(|cell| cell.rate.is_some())),
             ("measures", "Measures", true),
-            ("frontier", "Error", !self.frontier.is_empty()),
+            ("frontier", "Trade-off", !self.frontier.is_empty()),
             ("features", "Features", !self.audit.features.is_empty()),
             ("cells", "Cells", true),
             ("facts", "What was done", true),

@@ -5,20 +5,20 @@ use oblivio::Audit;
 
 use super::measures::used;
 use super::name::prose;
-use crate::number::percent;
+use crate::number::confidence;
 use crate::text::list;
 use crate::words::{CONVENTIONS, words};
 
 pub(super) fn section(audit: &Audit) -> Markup {
     let columns = audit.against.last().map(|against| list(&against.columns));
-    let confidence = percent(audit.resampling.confidence);
+    let confidence = confidence(audit.resampling.confidence);
     html! {
         section #promises aria-labelledby="promises-title" {
             h2 #promises-title { "What is not promised" }
             ul.promises {
                 li { strong { "Not independence. " } "Equal means are not equal distributions, and what was not detected may still be there." }
                 li { strong { "Not other rows. " } "Every number is about the rows audited. Other rows, or the same people later, can differ." }
-                li { strong { "Not other columns. " } "Only " (columns.unwrap_or_default()) " was looked at, in the cells listed above. "
+                li { strong { "Not other columns. " } "Only dependence on " (columns.unwrap_or_default()) " was looked at, in the cells listed above. "
                     "Other sensitive columns, other combinations and differences within a cell were not." }
                 li { strong { "Not a settled line. " } "Whether a value is detectable depends on the number of rows; whether it is large, on conventions (below)." }
                 li { strong { "Not all uncertainty. " } "Intervals (" (prose(&confidence)) ") come from drawing these rows again. They cover chance, not drift, errors in the data, or how the rows were chosen." }

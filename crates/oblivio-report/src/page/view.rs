@@ -98,6 +98,7 @@ pub(super) fn largest(against: &Against, most: usize) -> Vec<usize> {
 pub(super) fn figure(chart: &str, tables: &Markup) -> Markup {
     html! {
         figure data-chart=(chart) {
+            figcaption {}
             div.plots hidden {}
             details open { summary { "The numbers of this chart" } (tables) }
         }
