@@ -125,14 +125,26 @@ fn extent(changes: &[Change]) -> String {
     let large = changes.iter().filter(|change| change.now.large);
     match (of, detectable.count(), large.count()) {
         (1, _, large) => format!("detectable, {}", self::large(large == 1)),
-        (_, all, large) if all == of && large == of => format!("detectable and large by all {of} measures"),
-        (_, all, large) if all == of => format!("detectable by all {of} measures, large by {}", number(large)),
-        (_, some, large) => format!("detectable by {some} of {of} measures, large by {}", number(large)),
+        (_, all, large) if all == of && large == of => {
+            format!("detectable and large by all {of} measures")
+        }
+        (_, all, large) if all == of => format!(
+            "detectable by all {of} measures, large by {}",
+            number(large)
+        ),
+        (_, some, large) => format!(
+            "detectable by {some} of {of} measures, large by {}",
+            number(large)
+        ),
     }
 }
 
 fn number(number: usize) -> String {
-    if number == 0 { "none".into() } else { number.to_string() }
+    if number == 0 {
+        "none".into()
+    } else {
+        number.to_string()
+    }
 }
 
 /// What the headline calls a subject, and whether it is many.
@@ -240,11 +252,19 @@ fn single_columns(audit: &Audit, pair: &Pair, all: &Against, measure: Measure) -
 fn unnoticed(changes: &[Change]) -> Option<String> {
     let lead = changes[0].now;
     let critical = value_in_words(lead.measure, lead.measured.critical);
-    let side = if lead.measure.grows() { "below" } else { "above" };
-    let large = changes.iter().filter(|change| change.now.large && !change.now.detectable);
+    let side = if lead.measure.grows() {
+        "below"
+    } else {
+        "above"
+    };
+    let large = changes
+        .iter()
+        .filter(|change| change.now.large && !change.now.detectable);
     let large = match large.count() {
         0 => "",
-        _ => " What is large but not detectable may be chance or not: there are too few rows to tell.",
+        _ => {
+            " What is large but not detectable may be chance or not: there are too few rows to tell."
+        }
     };
     (!lead.detectable).then(|| {
         format!(
@@ -258,9 +278,14 @@ fn unnoticed(changes: &[Change]) -> Option<String> {
 fn small_cells(against: &Against) -> Option<String> {
     let small = against.cells.iter().filter(|cell| cell.small).count();
     let of = against.cells.len();
-    let (has, their) = if small == 1 { ("has", "its") } else { ("have", "their") };
-    (small > 0)
-        .then(|| format!("{small} of {of} cells {has} too few rows for {their} numbers to say much."))
+    let (has, their) = if small == 1 {
+        ("has", "its")
+    } else {
+        ("have", "their")
+    };
+    (small > 0).then(|| {
+        format!("{small} of {of} cells {has} too few rows for {their} numbers to say much.")
+    })
 }
 
 /// One number about means or decisions, one about distributions, one about what an adversary finds; if there are

@@ -8,7 +8,8 @@ use super::view::{CELLS_IN_CHARTS, largest};
 use crate::number::{count, percent};
 use crate::text;
 
-const MOST: usize = 1000;
+/// More cells than this are not listed.
+const MOST: usize = 500;
 
 pub(super) fn section(audit: &Audit) -> Markup {
     html! {
@@ -26,9 +27,18 @@ fn list(against: &Against, open: bool) -> Markup {
         details.cells open[open] {
             summary { (name(&against.name)) ": " (cells(against.cells.len()))
                 @if small > 0 { ", " span.small-cell { span aria-hidden="true" { "▲ " } (count(small)) " small" } } }
-            @if against.cells.len() > CELLS_IN_CHARTS { p { "Charts show the " (CELLS_IN_CHARTS) " largest cells; the tables show all." } }
+            @if against.cells.len() > CELLS_IN_CHARTS { p { (note(against.cells.len())) } }
             div.scroll tabindex="0" role="region" aria-label={ "Cells of " (text::name(&against.name)) } { (table(against)) }
         }
+    }
+}
+
+/// Which cells are shown where.
+fn note(cells: usize) -> String {
+    if cells > MOST {
+        format!("Charts show the {CELLS_IN_CHARTS} largest cells, this table the {MOST} largest.")
+    } else {
+        format!("Charts show the {CELLS_IN_CHARTS} largest cells; this table shows all.")
     }
 }
 

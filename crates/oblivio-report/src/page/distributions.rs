@@ -4,11 +4,17 @@ use maud::{Markup, html};
 use oblivio::Profile;
 
 use super::name::name;
-use super::view::{View, cell, figure};
+use super::view::{View, cell, figure, fitting, largest};
 use crate::number::{percent, short};
 
+/// So many numbers in all tables together.
+const ROOM: usize = 15_000;
+
 pub(super) fn section(views: &[View]) -> Markup {
-    let tables = html! { @for view in views { (view.panel("Distribution", &table(view))) } };
+    let most = fitting(views, ROOM, |view| {
+        view.times().len() * bins(view.now).len()
+    });
+    let tables = html! { @for view in views { (view.panel("Distribution", &table(view, most))) } };
     html! {
         section #distributions aria-labelledby="distributions-title" {
             h2 #distributions-title { "Distribution in every cell" }
@@ -20,10 +26,10 @@ pub(super) fn section(views: &[View]) -> Markup {
 }
 
 /// One row for each cell and time, one column for each bin or class.
-fn table(view: &View) -> Markup {
+fn table(view: &View, most: usize) -> Markup {
     html! {
         table.shares {
-            caption { (view.caption("Share of rows by value")) }
+            caption { (view.caption("Share of rows by value", most)) }
             thead { tr {
                 th scope="col" { "Cell" }
                 @if view.before.is_some() { th scope="col" { "When" } }
@@ -31,7 +37,7 @@ fn table(view: &View) -> Markup {
             } }
             tbody {
                 @for (when, profile) in view.times() { (row(view, &html! { "all rows" }, when, &profile.all.shares)) }
-                @for at in view.rows() {
+                @for at in largest(view.against, most) {
                     @for (when, profile) in view.times() {
                         (row(view, &name(&view.against.cells[at].label), when, &cell(profile, at).shares))
                     }

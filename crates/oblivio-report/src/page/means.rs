@@ -5,12 +5,16 @@ use oblivio::CellProfile;
 
 use super::measures::interval;
 use super::name::name;
-use super::view::{View, cell, figure};
+use super::view::{View, cell, figure, fitting, largest};
 use crate::number::{self, count, percent, short};
+
+/// So many means, and so many shares, in all tables together.
+const ROOM: usize = 1500;
 
 pub(super) fn section(views: &[View], confidence: f64) -> Markup {
     let means: Vec<View> = having(views, |cell| cell.mean.is_some());
-    let tables = html! { @for view in &means { (view.panel("Means", &table(view))) } };
+    let most = fitting(views, ROOM, |view| view.times().len());
+    let tables = html! { @for view in &means { (view.panel("Means", &table(view, most))) } };
     let interval = number::confidence(confidence).replace(' ', "\u{a0}");
     html! {
         @if !means.is_empty() {
@@ -27,7 +31,9 @@ pub(super) fn section(views: &[View], confidence: f64) -> Markup {
 
 fn rates(views: &[View]) -> Markup {
     let rates: Vec<View> = having(views, |cell| cell.rate.is_some());
-    let tables = html! { @for view in &rates { (view.panel("Decisions", &rate_table(view))) } };
+    let most = fitting(views, ROOM, |view| view.times().len());
+    let tables =
+        html! { @for view in &rates { (view.panel("Decisions", &rate_table(view, most))) } };
     html! {
         @if !rates.is_empty() {
             section #rates aria-labelledby="rates-title" {
@@ -53,7 +59,7 @@ fn having<'a>(views: &[View<'a>], has: impl Fn(&CellProfile) -> bool) -> Vec<Vie
     views.iter().filter(known).copied().collect()
 }
 
-fn table(view: &View) -> Markup {
+fn table(view: &View, most: usize) -> Markup {
     let number = |number: Option<f64>| number.map_or_else(|| "–".into(), short);
     let columns = |profile: &CellProfile| {
         html! {
@@ -64,7 +70,7 @@ fn table(view: &View) -> Markup {
     };
     html! {
         table {
-            caption { (view.caption("Means")) }
+            caption { (view.caption("Means", most)) }
             thead { tr {
                 th scope="col" { "Cell" }
                 th.number scope="col" { "Rows" }
@@ -76,7 +82,7 @@ fn table(view: &View) -> Markup {
             } }
             tbody {
                 tr { th scope="row" { "all rows" } td {} @for (_, profile) in view.times() { (columns(&profile.all)) } }
-                @for at in view.rows() {
+                @for at in largest(view.against, most) {
                     tr {
                         th scope="row" { (name(&view.against.cells[at].label)) }
                         td.number { (count(view.against.cells[at].rows)) }
@@ -88,11 +94,11 @@ fn table(view: &View) -> Markup {
     }
 }
 
-fn rate_table(view: &View) -> Markup {
+fn rate_table(view: &View, most: usize) -> Markup {
     let share = |profile: &CellProfile| profile.rate.map_or_else(|| "–".into(), percent);
     html! {
         table {
-            caption { (view.caption("Shares of positive decisions")) }
+            caption { (view.caption("Shares of positive decisions", most)) }
             thead { tr {
                 th scope="col" { "Cell" }
                 th.number scope="col" { "Rows" }
@@ -100,7 +106,7 @@ fn rate_table(view: &View) -> Markup {
             } }
             tbody {
                 tr { th scope="row" { "all rows" } td {} @for (_, profile) in view.times() { td.number { (share(&profile.all)) } } }
-                @for at in view.rows() {
+                @for at in largest(view.against, most) {
                     tr {
                         th scope="row" { (name(&view.against.cells[at].label)) }
                         td.number { (count(view.against.cells[at].rows)) }

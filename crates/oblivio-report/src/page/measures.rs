@@ -97,7 +97,7 @@ fn row(audit: &Audit, change: &Change, before: bool) -> Markup {
             }
             td.number data-label=(if before { "After" } else { "Value" }) { strong { (short(measured.value)) } }
             td.number data-label="If independent" { (short(measured.expected)) }
-            td.number data-label="Interval" { (interval(measured.lower, measured.upper)) }
+            td.number.interval data-label="Interval" { (interval(measured.lower, measured.upper)) }
             td.number data-label="p" { (p_value(measured.p_value)) }
             td data-label="Detectable?" { (flag(finding.detectable)) }
             td data-label="Large?" { (flag(finding.large)) }

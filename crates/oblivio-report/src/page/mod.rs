@@ -153,3 +153,46 @@ impl Page<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn page(audit: &Audit) -> Page<'_> {
+        Page {
+            audit,
+            title: "scores.csv",
+            facts: &[],
+            frontier: &[],
+        }
+    }
+
+    #[test]
+    fn without_charts_the_page_is_complete_and_says_so() {
+        let audit = sample::full();
+        let html = page(&audit).render("");
+        assert!(html.contains("built without its charts"));
+        assert!(!html.contains("<script"));
+        for (id, _) in page(&audit).contents() {
+            assert!(html.contains(&format!("id=\"{id}\"")), "{id}");
+        }
+        // Every table of a chart is open.
+        assert_eq!(html.matches("<details open").count(), 4);
+    }
+
+    #[test]
+    fn with_charts_the_page_has_the_same_tables() {
+        let audit = sample::full();
+        let (with, without) = (page(&audit).render("draw()"), page(&audit).render(""));
+        assert!(!with.contains("built without its charts"));
+        assert_eq!(with.matches("<td").count(), without.matches("<td").count());
+        assert_eq!(with.matches("<script").count(), 2);
+    }
+
+    #[test]
+    fn the_bundle_stays_inside_its_element() {
+        let lower = CHARTS.to_lowercase();
+        assert!(!lower.contains("</script") && !lower.contains("<!--"));
+    }
+}

@@ -7,7 +7,7 @@ use crate::text;
 /// The name isolated from its surroundings; a long one is cut, with more of it on hover.
 pub(super) fn name(name: &str) -> Markup {
     let shown = text::name(name);
-    let more = shown.ends_with('…').then(|| text::cut(name, 400));
+    let more = text::is_cut(name).then(|| text::cut(name, 400));
     html! { bdi.name title=[more] { (shown) } }
 }
 

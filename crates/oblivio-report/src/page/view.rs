@@ -10,8 +10,22 @@ use crate::pair::{Pair, pairs};
 /// Charts show no more cells than can be told apart.
 pub(super) const CELLS_IN_CHARTS: usize = 24;
 
-/// Tables show no more cells than a browser can scroll.
-const CELLS_IN_TABLES: usize = 500;
+/// The numbers of cells that tables may show, the first that fits.
+const CELLS_IN_TABLES: [usize; 7] = [1000, 500, 300, 200, 100, 50, CELLS_IN_CHARTS];
+
+/// How many cells the tables of the views may show if all of them together have room for so many numbers.
+pub(super) fn fitting(views: &[View], room: usize, numbers: impl Fn(&View) -> usize) -> usize {
+    let fits = |most: &usize| {
+        let needed = views
+            .iter()
+            .map(|view| view.against.cells.len().min(*most) * numbers(view));
+        needed.sum::<usize>() <= room
+    };
+    CELLS_IN_TABLES
+        .into_iter()
+        .find(fits)
+        .unwrap_or(CELLS_IN_CHARTS)
+}
 
 /// The distributions of one subject, before and now, in the cells of one entry of `against`.
 #[derive(Clone, Copy, Debug)]
@@ -58,15 +72,10 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The cells in the table: their numbers and profiles.
-    pub fn rows(&self) -> Vec<usize> {
-        largest(self.against, CELLS_IN_TABLES)
-    }
-
-    /// The caption of a table of this view.
-    pub fn caption(&self, what: &str) -> Markup {
+    /// The caption of a table of this view with so many cells at most.
+    pub fn caption(&self, what: &str, most: usize) -> Markup {
         html! { (what) " of " (name(&self.pair.subject.name)) " against " (name(&self.against.name))
-        @if self.against.cells.len() > CELLS_IN_TABLES { " (the " (count(CELLS_IN_TABLES)) " largest cells)" } }
+        @if self.against.cells.len() > most { " (the " (count(most)) " largest cells)" } }
     }
 
     /// A table that is shown while this view is chosen.
