@@ -9,7 +9,8 @@ export function distributions(data, state) {
   const { cells, name } = data.against[state.columns];
   const shape = view.levels.length > 0 ? classes : bins;
   const rows = times(view).map(([, numbers]) => shape(view, numbers, cells, state));
-  const highest = Math.max(0, ...rows.flat().map((row) => row.y));
+  // A little room, so that no line ends at the rim.
+  const highest = 1.05 * Math.max(0, ...rows.flat().map((row) => row.y));
   return times(view).map(([title, numbers], at) => ({
     title,
     caption: `${data.subjects[state.subject]} against ${name}${view.levels.length > 0 ? "" : "; the shaded area is all rows"}`,

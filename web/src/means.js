@@ -1,5 +1,8 @@
 import { chosen, look, number, opacity, percent, times } from "./cells.js";
 
+/** Below this width a label takes two lines. */
+const NARROW = 520;
+
 /** The mean of every cell with its interval, before and after, and the mean of all rows. */
 export function means(data, state) {
   const known = ({ mean }) => mean !== null;
@@ -68,7 +71,7 @@ function describe({ what }, marks, subject, against) {
 /** A label in two lines where there is no room for one. */
 function lines(label, width) {
   const comma = label.indexOf(", ");
-  return width < 520 && comma > 0 ? [label.slice(0, comma + 1), label.slice(comma + 2)] : label;
+  return width < NARROW && comma > 0 ? [label.slice(0, comma + 1), label.slice(comma + 2)] : label;
 }
 
 function spec(chart, marks, rules, cells, width) {
@@ -102,7 +105,7 @@ function spec(chart, marks, rules, cells, width) {
   });
   const hasIntervals = chart.value === "mean" && marks.some(({ lower }) => lower !== null);
   return {
-    height: cells.length * (two ? 32 : 26),
+    height: cells.length * (width < NARROW ? 40 : two ? 32 : 26),
     params: [{ name: "names", value: names }],
     data: { values: marks },
     layer: [

@@ -124,7 +124,7 @@ fn extent(changes: &[Change]) -> String {
     let detectable = changes.iter().filter(|change| change.now.detectable);
     let large = changes.iter().filter(|change| change.now.large);
     match (of, detectable.count(), large.count()) {
-        (1, _, large) => format!("detectable, {}", self::large(large == 1)),
+        (1, _, large) => judgement(true, large == 1).into(),
         (_, all, large) if all == of && large == of => {
             format!("detectable and large by all {of} measures")
         }
@@ -183,11 +183,10 @@ fn numbers_in_words(change: &Change, pair: &Pair) -> String {
         .before
         .map(|before| format!("{} before; ", value(before.measured.value)));
     format!(
-        "{statement} ({}{} expected if independent): {}, {}.",
+        "{statement} ({}{} expected if independent): {}.",
         before.unwrap_or_default(),
         value(measured.expected),
-        detectable(change.now.detectable),
-        large(change.now.large),
+        judgement(change.now.detectable, change.now.large),
     )
 }
 
@@ -236,13 +235,12 @@ fn single_columns(audit: &Audit, pair: &Pair, all: &Against, measure: Measure) -
         })
         .map(|(against, alone)| {
             format!(
-                "{} by itself stands out: {} {}, {} expected if independent ({}, {}).",
+                "{} by itself stands out: {} {}, {} expected if independent ({}).",
                 inline(&against.name),
                 words(measure).0,
                 value_in_words(measure, alone.now.measured.value),
                 value_in_words(measure, alone.now.measured.expected),
-                detectable(alone.now.detectable),
-                large(alone.now.large),
+                judgement(alone.now.detectable, alone.now.large),
             )
         })
         .collect()
@@ -339,6 +337,16 @@ impl Figure {
     /// A value of this measure with its unit.
     pub fn text(&self, value: f64) -> String {
         value_in_words(self.measure, value)
+    }
+}
+
+/// Both words at once.
+fn judgement(detectable: bool, large: bool) -> &'static str {
+    match (detectable, large) {
+        (true, true) => "detectable and large",
+        (true, false) => "detectable, but not large",
+        (false, true) => "large, but not detectable",
+        (false, false) => "neither detectable nor large",
     }
 }
 

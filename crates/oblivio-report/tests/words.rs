@@ -40,7 +40,7 @@ fn detectable_but_not_large() {
     assert_eq!(
         answer.sentences[0],
         "The cells explain 0.56 % of the variance of score (13.4 % before; 0.37 % expected if independent): \
-         detectable, not large."
+         detectable, but not large."
     );
 }
 
@@ -107,7 +107,7 @@ fn a_single_column_that_is_worse_is_named() {
         .collect();
     assert_eq!(about.len(), 1);
     assert!(about[0].starts_with("age by itself stands out: share of variance explained 0.34 %"));
-    assert!(about[0].ends_with("(detectable, large)."));
+    assert!(about[0].ends_with("(detectable and large)."));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::name::prose;
 use crate::answer::{Answer, Figure, detectable, large};
 use crate::number::{percent, short};
+use crate::words::words;
 use oblivio::Measure;
 
 pub(super) fn section(answer: &Answer) -> Markup {
@@ -39,6 +40,7 @@ fn card(figure: &Figure) -> Markup {
             p.level { (prose(&brief(figure, figure.expected))) " expected if independent" }
             p.flags { span class=(if figure.detectable { "yes" } else { "no" }) { (detectable(figure.detectable)) }
                 " · " span class=(if figure.large { "yes" } else { "no" }) { (large(figure.large)) } }
+            p.meaning { (words(figure.measure).1) }
             @if let Some(note) = &figure.note { p.note { bdi { (note) } } }
         }
     }

@@ -50,7 +50,7 @@ fn table(page: &Page) -> Markup {
     let asked = headline(page.audit).zip(page.audit.against.last());
     html! {
         @if let Some((pair, against)) = asked {
-            (key())
+            (key(page.audit))
             div.scroll {
                 table {
                     caption { "Measures of " (name(&pair.subject.name)) " against " (name(&against.name)) }

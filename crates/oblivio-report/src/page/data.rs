@@ -103,7 +103,7 @@ fn data(audit: &Audit, views: &[View], frontier: &[FrontierPoint]) -> Data {
     let mut subjects: Vec<String> = Vec::new();
     for view in views {
         if view.subject == subjects.len() {
-            subjects.push(text::name(&view.pair.subject.name));
+            subjects.push(text::inline(&view.pair.subject.name));
         }
     }
     Data {
@@ -124,12 +124,12 @@ fn data(audit: &Audit, views: &[View], frontier: &[FrontierPoint]) -> Data {
 fn columns(against: &oblivio::Against) -> Columns {
     let shown = largest(against, CELLS_IN_CHARTS);
     Columns {
-        name: text::name(&against.name),
+        name: text::inline(&against.name),
         left_out: against.cells.len() - shown.len(),
         cells: shown
             .iter()
             .map(|&at| Cell {
-                label: text::name(&against.cells[at].label),
+                label: text::inline(&against.cells[at].label),
                 rows: against.cells[at].rows,
                 small: against.cells[at].small,
             })
@@ -155,7 +155,7 @@ fn distributions(view: &View) -> Distributions {
             .now
             .levels
             .iter()
-            .map(|level| text::name(level))
+            .map(|level| text::inline(level))
             .collect(),
         before: view.before.map(time),
         now: time(view.now),
@@ -186,7 +186,7 @@ fn features(audit: &Audit, against: &str) -> Vec<Feature> {
                 ..
             } = feature.hsic;
             Feature {
-                label: text::name(&feature.feature),
+                label: text::inline(&feature.feature),
                 value: rounded(value),
                 expected: rounded(expected),
                 critical: rounded(critical),
@@ -199,7 +199,7 @@ fn features(audit: &Audit, against: &str) -> Vec<Feature> {
 
 fn point(point: &FrontierPoint) -> Point {
     Point {
-        label: text::name(&point.name),
+        label: text::inline(&point.name),
         error: rounded(point.error),
         dependence: rounded(point.dependence),
         chosen: point.chosen,

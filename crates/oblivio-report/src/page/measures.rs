@@ -19,7 +19,7 @@ pub(super) fn section(audit: &Audit) -> Markup {
                 strong { "large" } " if it is far from its level under independence, by the conventions listed "
                 a href="#promises" { "below" } ". The two are separate: many rows make a small dependence detectable."
             }
-            (key())
+            (key(audit))
             @for pair in pairs(audit) {
                 (table(audit, &pair, &confidence))
             }

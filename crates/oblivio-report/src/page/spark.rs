@@ -1,7 +1,7 @@
 //! A measure as a line: the level under independence, the value, its interval, and the value before.
 
 use maud::{Markup, html};
-use oblivio::{Audit, Measure, Measured};
+use oblivio::{Audit, Measure, Measured, Role};
 
 use crate::number::rounded;
 use crate::pair::Change;
@@ -89,14 +89,24 @@ pub(super) fn spark(change: &Change, scale: Scale) -> Markup {
 }
 
 /// What the signs on a line mean.
-pub(super) fn key() -> Markup {
+pub(super) fn key(audit: &Audit) -> Markup {
+    let before = audit
+        .subjects
+        .iter()
+        .any(|subject| subject.role == Role::Before);
     html! {
         p.key {
-            span { svg.spark viewBox="0 0 20 20" width="20" height="20" aria-hidden="true" { circle.now cx="10" cy="10" r="4" {} } " value" }
-            span { svg.spark viewBox="0 0 20 20" width="20" height="20" aria-hidden="true" { circle.before cx="10" cy="10" r="4" {} } " before" }
-            span { svg.spark viewBox="0 0 20 20" width="20" height="20" aria-hidden="true" { line.interval x1="1" x2="19" y1="10" y2="10" {} } " its interval" }
-            span { svg.spark viewBox="0 0 20 20" width="20" height="20" aria-hidden="true" { rect.null x="0" y="2" width="20" height="16" {} line.expected x1="10" x2="10" y1="2" y2="18" {} }
-                " range and mean if independent" }
+            span { (sign(&html! { circle.now cx="10" cy="10" r="4" {} })) " value" }
+            @if before { span { (sign(&html! { circle.before cx="10" cy="10" r="4" {} })) " before" } }
+            span { (sign(&html! { line.interval x1="1" x2="19" y1="10" y2="10" {} })) " its interval" }
+            span {
+                (sign(&html! { rect.null x="0" y="2" width="20" height="16" {} line.expected x1="10" x2="10" y1="2" y2="18" {} }))
+                " range and mean if independent"
+            }
         }
     }
+}
+
+fn sign(shape: &Markup) -> Markup {
+    html! { svg.spark viewBox="0 0 20 20" width="20" height="20" aria-hidden="true" { (shape) } }
 }
