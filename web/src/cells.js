@@ -1,4 +1,4 @@
-// Every cell has a colour, a line and a shape of its own, so that none of them is the only sign.
+// Every cell has a colour and a line or shape: neighbours differ in both, and no two of 24 are alike.
 
 const COLOURS = 8;
 const DASHES = [[1, 0], [6, 3], [2, 2]];
@@ -6,8 +6,8 @@ const SHAPES = ["circle", "square", "triangle-up"];
 
 /** How a cell is drawn. */
 export function look(cell) {
-  const round = Math.floor(cell / COLOURS) % DASHES.length;
-  return { colour: `var(--c${cell % COLOURS})`, dash: DASHES[round], shape: SHAPES[round] };
+  const kind = cell % DASHES.length;
+  return { colour: `var(--c${cell % COLOURS})`, dash: DASHES[kind], shape: SHAPES[kind] };
 }
 
 /** Whether a cell stands out: it is chosen, or none is. */

@@ -39,7 +39,7 @@ export function controls(place, data, state, choose, toggled) {
     const buttons = cells.map((cell, at) => cellButton(cell, at, () => choose({ cells: toggled(at) })));
     const all = element("button", "all");
     all.type = "button";
-    all.textContent = "Show all alike";
+    all.textContent = "Clear the choice";
     all.addEventListener("click", () => {
       choose({ cells: new Set() });
       legend.firstChild.focus();

@@ -14,7 +14,7 @@ export function features(data, state) {
   const { name } = data.against[state.columns];
   const [first] = found;
   const description = `Kernel dependence of the ${found.length} most dependent features with ${name}. The most dependent is ${first.label}, with ${number(first.value)}.`;
-  return [{ title: "", caption: `against ${name}`, description, spec: (width) => spec(rows, width) }];
+  return [{ title: "", caption: `against ${name}; the line is the interval, the upright tick what chance would exceed in one case of twenty`, description, spec: (width) => spec(rows, width) }];
 }
 
 function spec(rows, width) {

@@ -12,7 +12,7 @@ export function frontier(data) {
   }));
   const chosen = rows.filter((row) => row.chosen).map((row) => ` Chosen: ${row.tip.replace("\n", ", ")}.`);
   const description = `Error against dependence of ${rows.length} models.${chosen.join("")}`;
-  return [{ title: "", description, spec: (width) => spec(rows, width) }];
+  return [{ title: "", caption: "lower is more accurate, further left depends less", description, spec: (width) => spec(rows, width) }];
 }
 
 function spec(rows, width) {

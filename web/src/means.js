@@ -8,7 +8,7 @@ export function means(data, state) {
   const known = ({ mean }) => mean !== null;
   const line = (numbers) => numbers.all.mean;
   const text = ({ mean, lower, upper }) => `mean ${number(mean)} (${number(lower)} to ${number(upper)})`;
-  return rows(data, state, { known, line, text, value: "mean", title: "mean", what: "Mean" });
+  return rows(data, state, { known, line, text, value: "mean", title: "mean", what: "Mean", rule: "the line is the mean of all rows" });
 }
 
 /** The share of positive decisions in every cell, and four fifths of the largest. */
@@ -17,7 +17,8 @@ export function rates(data, state) {
   const line = (numbers) => 0.8 * Math.max(...numbers.cells.map(({ rate }) => rate ?? 0));
   const text = ({ rate }) => `${percent(rate)} positive decisions`;
   const what = "Share of positive decisions";
-  return rows(data, state, { known, line, text, value: "rate", title: "share of positive decisions", what, format: ".0%" });
+  const rule = "the line is at four fifths of the largest share";
+  return rows(data, state, { known, line, text, value: "rate", title: "share of positive decisions", what, rule, format: ".0%" });
 }
 
 /** One line per cell: a hollow mark for before, a filled one for after. */
@@ -34,7 +35,7 @@ function rows(data, state, chart) {
   return [
     {
       title: "",
-      caption: `${data.subjects[state.subject]} against ${name}`,
+      caption: `${data.subjects[state.subject]} against ${name}; ${chart.rule}${view.before ? "; before is hollow and its line dotted, after is filled" : ""}`,
       description: describe(chart, marks, data.subjects[state.subject], name),
       spec: (width) => spec(chart, marks, rules, cells, width),
     },
@@ -91,7 +92,7 @@ function spec(chart, marks, rules, cells, width) {
   const shape = { field: "shape", type: "nominal", scale: null };
   const dot = (filter, filled) => ({
     transform: [{ filter }],
-    mark: { type: "point", filled, size: 70, opacity: 1, strokeWidth: 1.8, cursor: "pointer", ...(filled ? {} : { fill: "var(--paper)" }) },
+    mark: { type: "point", filled, size: 85, opacity: 1, strokeWidth: 1.8, cursor: "pointer", ...(filled ? {} : { fill: "var(--paper)" }) },
     encoding: { ...encoding, x, shape, tooltip },
   });
   const intervals = {

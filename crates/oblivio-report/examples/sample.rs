@@ -23,6 +23,7 @@ fn main() -> io::Result<()> {
         ("hostile", sample::named(hostile)),
         ("long", sample::named(&"long".repeat(2500))),
         ("empty", sample::named("")),
+        ("odd", sample::odd()),
     ];
     for (name, audit) in &pages {
         write(Path::new(&folder), name, audit)?;

@@ -6,7 +6,7 @@
 use oblivio::{Against, Audit, Measure, Role};
 
 use crate::number::count;
-use crate::pair::{Change, Pair, headline};
+use crate::pair::{Change, Pair, headline, pairs};
 use crate::text::{inline, list};
 use crate::words::{value_in_words, words};
 
@@ -63,6 +63,7 @@ pub fn answer(audit: &Audit) -> Answer {
         changes[0].now.measure,
     ));
     sentences.extend(unnoticed(&changes));
+    sentences.extend(others(audit, &pair, against));
     sentences.extend(small_cells(against));
     Answer {
         headline: verdict(&pair, against, &changes),
@@ -124,6 +125,7 @@ fn extent(changes: &[Change]) -> String {
     let detectable = changes.iter().filter(|change| change.now.detectable);
     let large = changes.iter().filter(|change| change.now.large);
     match (of, detectable.count(), large.count()) {
+        (_, 0, large) => format!("not detectable, large by {}", number(large)),
         (1, _, large) => judgement(true, large == 1).into(),
         (_, all, large) if all == of && large == of => {
             format!("detectable and large by all {of} measures")
@@ -271,6 +273,27 @@ fn unnoticed(changes: &[Change]) -> Option<String> {
             words(lead.measure).0,
         )
     })
+}
+
+/// What the other subjects come to, in short.
+fn others(audit: &Audit, asked: &Pair, against: &Against) -> Option<String> {
+    const MOST: usize = 5;
+    let others: Vec<String> = pairs(audit)
+        .iter()
+        .filter(|pair| pair.subject.name != asked.subject.name)
+        .filter_map(|pair| {
+            let changes = counted(pair, audit, against);
+            (!changes.is_empty())
+                .then(|| format!("{} ({})", inline(&pair.subject.name), extent(&changes)))
+        })
+        .collect();
+    let more = if others.len() > MOST {
+        "; and more"
+    } else {
+        ""
+    };
+    let shown = others.len().min(MOST);
+    (shown > 0).then(|| format!("Also audited: {}{more}.", others[..shown].join("; ")))
 }
 
 fn small_cells(against: &Against) -> Option<String> {

@@ -48,6 +48,7 @@ fn every_kind_of_audit_makes_a_page_of_bounded_size() {
         sample::many_cells(3000),
         sample::named(&"long".repeat(2500)),
         sample::named(""),
+        sample::odd(),
     ];
     for audit in &audits {
         let html = html(audit);

@@ -152,6 +152,17 @@ fn scores_alone_labels_and_features() {
 }
 
 #[test]
+fn other_subjects_are_named() {
+    let answer = answer(&sample::full());
+    let also = "Also audited: admitted (detectable and large by all 4 measures); features (detectable and large by all 3 measures).";
+    assert!(
+        answer.sentences.iter().any(|sentence| sentence == also),
+        "{:?}",
+        answer.sentences
+    );
+}
+
+#[test]
 fn an_audit_of_nothing() {
     let mut audit = sample::score();
     audit.findings.clear();

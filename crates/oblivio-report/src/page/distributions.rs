@@ -29,7 +29,7 @@ pub(super) fn section(views: &[View]) -> Markup {
 fn table(view: &View, most: usize) -> Markup {
     html! {
         table.shares {
-            caption { (view.caption("Share of rows by value", most)) }
+            caption { (view.caption("Percent of rows by value", most)) }
             thead { tr {
                 th scope="col" { "Cell" }
                 @if view.before.is_some() { th scope="col" { "When" } }
@@ -52,7 +52,7 @@ fn row(view: &View, label: &Markup, when: &str, shares: &[f64]) -> Markup {
     html! {
         tr {
             th scope="row" { (label) }
-            @if view.before.is_some() { td { (when) } }
+            @if view.before.is_some() { td.when { (when) } }
             @if shares.is_empty() { td.none colspan=(width) { "too few rows to show" } }
             @for share in shares { td { (percent(*share).trim_end_matches(" %")) } }
         }
@@ -64,13 +64,13 @@ fn bins(profile: &Profile) -> Vec<Markup> {
     if profile.levels.is_empty() {
         let pairs = profile.edges.windows(2);
         pairs
-            .map(|ends| html! { (short(ends[0])) " to " (short(ends[1])) ", %" })
+            .map(|ends| html! { (short(ends[0])) " to " (short(ends[1])) })
             .collect()
     } else {
         profile
             .levels
             .iter()
-            .map(|level| html! { (name(level)) ", %" })
+            .map(|level| html! { (name(level)) })
             .collect()
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn section(audit: &Audit) -> Markup {
         @if !audit.features.is_empty() {
             section #features aria-labelledby="features-title" {
                 h2 #features-title { "Which features carry the dependence" }
-                p.lead { "Kernel dependence (HSIC) of each feature with the sensitive columns. The upright tick is what chance would exceed in one case of twenty. Features that do not carry it alone may do so together." }
+                p.lead { "Kernel dependence (HSIC) of each feature with the sensitive columns. Features that do not carry it alone may do so together." }
                 (figure("features", &tables))
             }
         }

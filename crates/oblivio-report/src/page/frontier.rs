@@ -28,7 +28,7 @@ pub(super) fn section(points: &[FrontierPoint]) -> Markup {
         @if !points.is_empty() {
             section #frontier aria-labelledby="frontier-title" {
                 h2 #frontier-title { "Error against dependence" }
-                p.lead { "Each point is a model that was tried; lower is more accurate, further left depends less. An error that is low only where dependence is high is partly owed to it." }
+                p.lead { "The models that were tried: their error, and how much their scores depend on the sensitive columns. An error that is low only where dependence is high is partly owed to it." }
                 (figure("frontier", &table))
             }
         }

@@ -20,8 +20,7 @@ pub(super) fn section(views: &[View], confidence: f64) -> Markup {
         @if !means.is_empty() {
             section #means aria-labelledby="means-title" {
                 h2 #means-title { "Mean in every cell" }
-                p.lead { "Each mean with its " (interval) " interval; the line is the mean of all rows. "
-                    (marks(&means)) "Equal means are not equal distributions." }
+                p.lead { "Each mean with its " (interval) " interval. Equal means are not equal distributions." }
                 (figure("means", &tables))
             }
         }
@@ -38,19 +37,10 @@ fn rates(views: &[View]) -> Markup {
         @if !rates.is_empty() {
             section #rates aria-labelledby="rates-title" {
                 h2 #rates-title { "Positive decisions in every cell" }
-                p.lead { "The share of rows with a positive decision. The line is at four fifths of the largest share, a common convention. " (marks(&rates)) }
+                p.lead { "The share of rows with a positive decision. A cell below four fifths of the largest share is often questioned: a convention, not a law." }
                 (figure("rates", &tables))
             }
         }
-    }
-}
-
-/// How before and after are told apart in a chart.
-fn marks(views: &[View]) -> &'static str {
-    if views.iter().any(|view| view.before.is_some()) {
-        "Before is hollow and its line dotted, after is filled. "
-    } else {
-        ""
     }
 }
 

@@ -109,7 +109,7 @@ pub(super) fn figure(chart: &str, tables: &Markup) -> Markup {
         figure data-chart=(chart) {
             figcaption {}
             div.plots hidden {}
-            details open { summary { "The numbers of this chart" } (tables) }
+            details open { summary { "The numbers" } (tables) }
         }
     }
 }

@@ -34,6 +34,36 @@ pub fn features() -> Audit {
     audit(&[("features", Role::Features)], &["sex"])
 }
 
+/// What is seldom met: bins without limits and of unequal width, cells of which nothing is known, values that are no
+/// numbers, weights.
+pub fn odd() -> Audit {
+    let mut audit = full();
+    audit.weighted = true;
+    audit.effective_rows = 1234.5;
+    for profile in &mut audit.profiles {
+        if let [first, second, .., last] = &mut profile.edges[..] {
+            (*first, *second, *last) = (f64::NEG_INFINITY, 0.01, f64::INFINITY);
+        }
+        profile.cells[0] = CellProfile::default();
+        profile.cells[1].shares.clear();
+        (profile.cells[1].lower, profile.cells[1].upper) = (None, None);
+    }
+    for finding in &mut audit.findings {
+        let measured = &mut finding.measured;
+        match finding.measure {
+            Measure::Beta => (measured.lower, measured.upper) = (f64::NAN, f64::INFINITY),
+            Measure::Hsic => measured.value = f64::NAN,
+            Measure::MeanGap => (measured.expected, measured.critical) = (f64::NAN, f64::NAN),
+            _ => {}
+        }
+    }
+    for feature in audit.features.iter_mut().step_by(3) {
+        feature.hsic.upper = f64::NAN;
+        feature.hsic.critical = f64::NAN;
+    }
+    audit
+}
+
 /// A score against a column of many cells.
 pub fn many_cells(cells: usize) -> Audit {
     let mut audit = audit(
