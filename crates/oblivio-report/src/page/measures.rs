@@ -96,9 +96,9 @@ fn row(audit: &Audit, change: &Change, before: bool) -> Markup {
                 td.number data-label="Before" { (change.before.map_or_else(|| "–".into(), |before| short(before.measured.value))) }
             }
             td.number data-label=(if before { "After" } else { "Value" }) { strong { (short(measured.value)) } }
-            td.number data-label="If independent" { (short(measured.expected)) }
-            td.number.interval data-label="Interval" { (interval(measured.lower, measured.upper)) }
-            td.number data-label="p" { (p_value(measured.p_value)) }
+            td.number.wide data-label="If independent" { (short(measured.expected)) }
+            td.number.wide data-label="Interval" { (interval(measured.lower, measured.upper)) }
+            td.number.wide data-label="p" { (p_value(measured.p_value)) }
             td data-label="Detectable?" { (flag(finding.detectable)) }
             td data-label="Large?" { (flag(finding.large)) }
         }
