@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from oblivio import datasets as datasets
+    from oblivio import metrics as metrics
+    from oblivio._audit import Audit as Audit
+    from oblivio._audit import audit as audit
     from oblivio._classifier import ObliviousLogistic as ObliviousLogistic
     from oblivio._classifier import ObliviousSVC as ObliviousSVC
     from oblivio._files import load as load
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 
 # Loaded on first use, so that the command line does not wait for scikit-learn.
 _HOME = {
+    "Audit": "_audit",
     "Drift": "_scores",
     "EmptyCellError": "_oblivio",
     "InvalidInputError": "_oblivio",
@@ -53,10 +57,12 @@ _HOME = {
     "ObliviousTransformer": "_transformer",
     "UnknownCategoryError": "_oblivio",
     "__version__": "_oblivio",
+    "audit": "_audit",
     "load": "_files",
 }
 
 __all__ = [
+    "Audit",
     "Drift",
     "EmptyCellError",
     "InvalidInputError",
@@ -73,14 +79,16 @@ __all__ = [
     "Offset",
     "UnknownCategoryError",
     "__version__",
+    "audit",
     "datasets",
     "load",
+    "metrics",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "datasets":
-        return importlib.import_module("oblivio.datasets")
+    if name in ("datasets", "metrics"):
+        return importlib.import_module(f"oblivio.{name}")
     if name in _HOME:
         return getattr(importlib.import_module(f"oblivio.{_HOME[name]}"), name)
     raise AttributeError(f"module 'oblivio' has no attribute {name!r}")

@@ -105,23 +105,10 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         return features, []
 
     def _weights(self, sample_weight: Any, rows: int) -> Any:
-        if sample_weight is None:
-            return None
-        weights = _check_sample_weight(sample_weight, np.empty((rows, 1)), dtype=np.float64, ensure_non_negative=True)
-        if not weights.any():
-            raise InvalidInputError("all sample weights are zero; give a positive one to some row")
-        return np.ascontiguousarray(weights)
+        return weights_of(sample_weight, rows)
 
     def _seed(self) -> int:
-        """None means the seed 0: fits are repeatable unless a generator is passed."""
-        if self.random_state is None:
-            return 0
-        if isinstance(self.random_state, numbers.Integral):
-            seed = int(self.random_state)
-            if not 0 <= seed < 2**64:
-                raise InvalidInputError(f"random_state must be between 0 and 2**64 - 1, got {seed}")
-            return seed
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return seed_of(self.random_state)
 
     def _kernel_expression(self) -> str:
         if isinstance(self.kernel, Kernel):
@@ -134,20 +121,12 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
     def _settings(self, features: Features, sensitive: list[NamedColumn], reference_rows: Any = None) -> dict[str, Any]:
         """The settings as the engine takes them, spelled as on the command line."""
         names = [name for name, _ in sensitive]
-        categorical = [] if _is_auto(self.categorical_sensitive) else _named(self.categorical_sensitive, names)
-        continuous = [] if _is_auto(self.categorical_sensitive) else [n for n in names if n not in categorical]
-        text = [n for n, values in sensitive if isinstance(values, tuple) and n in continuous]
-        if text:
-            raise InvalidInputError(
-                f"sensitive feature {text[0]!r} is text, so it cannot be continuous; add it to categorical_sensitive"
-            )
         return {
             "strength": number("strength", self.strength),
             "cells": str(self.cells),
             "binning": self.binning,
-            "bounds": _bounds(self.sensitive_bounds, names),
-            "categorical": categorical,
-            "continuous": continuous,
+            "bounds": bounds_of(self.sensitive_bounds, names),
+            **kinds_of(self.categorical_sensitive, sensitive),
             "handle_unknown": self.handle_unknown,
             "reference": getattr(self, "reference", "all"),
             "reference_rows": _rows(reference_rows, features.rows),
@@ -191,6 +170,43 @@ def count(name: str, value: Any) -> int:
     if not isinstance(value, numbers.Integral) or int(value) < 1:
         raise InvalidInputError(f"{name} must be a positive whole number, got {value!r}")
     return int(value)
+
+
+def weights_of(sample_weight: Any, rows: int) -> Any:
+    """Checked weights, one for each row."""
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, np.empty((rows, 1)), dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise InvalidInputError("all sample weights are zero; give a positive one to some row")
+    return np.ascontiguousarray(weights)
+
+
+def seed_of(random_state: Any) -> int:
+    """None means the seed 0: results are repeatable unless a generator is passed."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, numbers.Integral):
+        seed = int(random_state)
+        if not 0 <= seed < 2**64:
+            raise InvalidInputError(f"random_state must be between 0 and 2**64 - 1, got {seed}")
+        return seed
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def kinds_of(categorical_sensitive: Any, sensitive: list[NamedColumn]) -> dict[str, list[str]]:
+    """The sensitive columns that are to be read as categorical, and as continuous."""
+    names = [name for name, _ in sensitive]
+    if _is_auto(categorical_sensitive):
+        return {"categorical": [], "continuous": []}
+    categorical = _named(categorical_sensitive, names)
+    continuous = [name for name in names if name not in categorical]
+    text = [name for name, values in sensitive if isinstance(values, tuple) and name in continuous]
+    if text:
+        raise InvalidInputError(
+            f"sensitive feature {text[0]!r} is text, so it cannot be continuous; add it to categorical_sensitive"
+        )
+    return {"categorical": categorical, "continuous": continuous}
 
 
 def free_memory() -> float | None:
@@ -237,7 +253,7 @@ def _named(ids: Any, names: list[str]) -> list[str]:
     return found
 
 
-def _bounds(bounds: Any, names: list[str]) -> list[tuple[str, float, float]]:
+def bounds_of(bounds: Any, names: list[str]) -> list[tuple[str, float, float]]:
     """A pair for all continuous columns, or a dictionary of pairs."""
     if bounds is None:
         return []

@@ -22,19 +22,32 @@ class Saved:
         On the exact path it holds the rows of the fit: keep it as safe as the data.
         """
         check_is_fitted(self)
-        target = Path(path)
-        data = self.model_.to_bytes()  # type: ignore[attr-defined]
-        descriptor, temporary = tempfile.mkstemp(prefix=".oblivio-", dir=target.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(temporary, 0o666 & ~umask)
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        write_whole(path, self.model_.to_bytes())  # type: ignore[attr-defined]
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file whole or not at all."""
+    target = Path(path)
+    descriptor, temporary = tempfile.mkstemp(prefix=".oblivio-", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def to_frame(columns: dict[str, Any]) -> Any:
+    """A pandas frame if pandas is installed, else the columns."""
+    try:
+        import pandas as pd  # type: ignore[import-untyped]
+    except ImportError:
+        return columns
+    return pd.DataFrame(columns)
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -112,25 +112,26 @@ def coded(texts: np.ndarray[Any, Any], missing: np.ndarray[Any, Any]) -> Values:
     return [str(level) for level in levels], codes
 
 
+def columns_of(data: Any, what: str) -> list[NamedColumn]:
+    """The columns of an array, list, Series or frame; those without a name are called ``what`` with their number."""
+    frame = frame_of(data)
+    if frame is not None:
+        return [(str(series.name), series_values(series, str(series.name))) for series in frame.iter_columns()]
+    series = nw.from_native(data, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        name = str(series.name) if series.name not in (None, "") else f"{what}_0"
+        return [(name, series_values(series, name))]
+    return _array_columns(data, what)
+
+
 def sensitive_columns(data: Any, names: Sequence[str] | None = None) -> list[NamedColumn]:
     """The columns of ``sensitive_features=``: an array, list, Series or frame.
 
     ``names`` are those of the fit. Columns that have names of their own are matched by them, others by position.
     """
-    frame = frame_of(data)
-    if frame is not None:
-        columns = [(str(series.name), series_values(series, str(series.name))) for series in frame.iter_columns()]
-    else:
-        series = nw.from_native(data, series_only=True, pass_through=True)
-        if isinstance(series, nw.Series):
-            name = str(series.name) if series.name not in (None, "") else "sensitive_feature_0"
-            columns = [(name, series_values(series, name))]
-            if names is not None and len(names) == 1:
-                columns = [(names[0], columns[0][1])]
-        else:
-            columns = _array_columns(data)
-            if names is not None and len(names) == len(columns):
-                columns = [(name, values) for name, (_, values) in zip(names, columns, strict=True)]
+    columns = columns_of(data, "sensitive_feature")
+    if names is not None and len(names) == len(columns) and frame_of(data) is None:
+        columns = [(name, values) for name, (_, values) in zip(names, columns, strict=True)]
     if not columns:
         raise InvalidInputError("sensitive_features has no columns; leave it out if there are none")
     if names is not None:
@@ -144,19 +145,17 @@ def sensitive_columns(data: Any, names: Sequence[str] | None = None) -> list[Nam
     return columns
 
 
-def _array_columns(data: Any) -> list[NamedColumn]:
+def _array_columns(data: Any, what: str) -> list[NamedColumn]:
     array = np.asarray(data)
     if array.ndim == 0:
-        raise InvalidInputError(
-            f"sensitive_features must be an array, a list, a Series or a frame, got {type(data).__name__}"
-        )
+        raise InvalidInputError(f"{what}s must be an array, a list, a Series or a frame, got {type(data).__name__}")
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
-        raise InvalidInputError(f"sensitive_features has {array.ndim} dimensions; one or two are needed")
+        raise InvalidInputError(f"{what}s has {array.ndim} dimensions; one or two are needed")
     columns: list[NamedColumn] = []
     for k in range(array.shape[1]):
-        name, values = f"sensitive_feature_{k}", array[:, k]
+        name, values = f"{what}_{k}", array[:, k]
         if array.dtype.kind in "iuf":
             columns.append((name, np.ascontiguousarray(values, dtype=np.float64)))
         elif array.dtype.kind == "b":

@@ -8,6 +8,7 @@ import numpy as np
 
 from oblivio import _oblivio
 from oblivio._base import number
+from oblivio._files import to_frame
 from oblivio._input import warn
 from oblivio._ridge import Regression, read_target
 
@@ -213,7 +214,7 @@ class ObliviousRidgeCV(Regression):
             columns, best, kernel = self._path_on_landmarks(rows, settings, strengths, alphas)
         self.best_index_ = best
         self.alpha_ = float(columns["alpha"][best])
-        self.path_ = _frame(columns)
+        self.path_ = to_frame(columns)
         model, remarks, uses, efforts = _oblivio.ScoreModel.fit(
             features.table(),
             sensitive,
@@ -273,12 +274,3 @@ def _numbers(name: str, values: Any) -> list[float]:
     if not found:
         raise _oblivio.InvalidInputError(f"{name} must have at least one number")
     return found
-
-
-def _frame(columns: dict[str, Any]) -> Any:
-    """A pandas frame if pandas is installed, else the columns."""
-    try:
-        import pandas as pd  # type: ignore[import-untyped]
-    except ImportError:
-        return columns
-    return pd.DataFrame(columns)

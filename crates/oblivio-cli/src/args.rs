@@ -10,7 +10,8 @@ use crate::cmd;
 
 /// Removes the influence of sensitive features from predictions, with kernels, in closed form.
 ///
-/// Results go to standard output, messages to standard error. Exit codes: 0 done, 1 the input or the computation, 2 usage.
+/// Results go to standard output, messages to standard error. Exit codes: 0 done, 1 the input or the computation,
+/// 2 usage, 3 a limit of `audit` is passed.
 #[derive(Parser)]
 #[command(name = "oblivio", version, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -26,6 +27,7 @@ pub(crate) enum Command {
     Fit(Box<cmd::fit::Args>),
     Predict(cmd::predict::Args),
     Transform(cmd::transform::Args),
+    Audit(Box<cmd::audit::Args>),
     Inspect(cmd::inspect::Args),
     Refresh(cmd::refresh::Args),
     Simulate(cmd::simulate::Args),

@@ -18,10 +18,11 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use args::{Cli, Command};
 
-/// Exit codes: done, the input or the computation, usage.
+/// Exit codes: done, the input or the computation, usage, a limit passed.
 const DONE: i32 = 0;
 const FAILED: i32 = 1;
 const USAGE: i32 = 2;
+const PASSED_LIMIT: i32 = 3;
 /// What a shell reports for a program that Ctrl-C ended.
 const INTERRUPTED: i32 = 130;
 
@@ -55,7 +56,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         std::process::exit(INTERRUPTED);
     });
     match perform(cli) {
-        Ok(()) => DONE,
+        Ok(code) => code,
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "error: {error:#}");
             FAILED
@@ -63,7 +64,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     }
 }
 
-fn perform(cli: Cli) -> anyhow::Result<()> {
+fn perform(cli: Cli) -> anyhow::Result<i32> {
     let pool = || -> anyhow::Result<ThreadPool> {
         let threads = threads::number(cli.threads)?;
         Ok(ThreadPoolBuilder::new().num_threads(threads).build()?)
@@ -72,10 +73,15 @@ fn perform(cli: Cli) -> anyhow::Result<()> {
         Command::Fit(args) => cmd::fit::run(&args, &pool()?),
         Command::Predict(args) => cmd::predict::run(&args, &pool()?),
         Command::Transform(args) => cmd::transform::run(&args, &pool()?),
+        Command::Audit(args) => {
+            let kept = cmd::audit::run(&args, &pool()?)?;
+            return Ok(if kept { DONE } else { PASSED_LIMIT });
+        }
         Command::Inspect(args) => cmd::inspect::run(&args),
         Command::Refresh(args) => cmd::refresh::run(&args, &pool()?),
         Command::Simulate(args) => cmd::simulate::run(&args),
         Command::Reproduce(args) => cmd::reproduce::run(&args, &pool()?),
         Command::Completions(args) => cmd::completions::run(&args),
-    }
+    }?;
+    Ok(DONE)
 }

@@ -5,6 +5,7 @@
     reason = "what is extracted from Python objects is owned"
 )]
 
+mod audit;
 mod errors;
 mod input;
 mod models;
@@ -22,6 +23,8 @@ use oblivio::simulate::{GaussianParameters, GradesParameters, RidgeParameters, S
 /// The private extension of the `oblivio` package.
 #[pymodule]
 mod _oblivio {
+    #[pymodule_export]
+    use super::audit::AuditModel;
     #[pymodule_export]
     use super::cli_main;
     #[pymodule_export]

@@ -141,6 +141,19 @@ impl Column {
         levels
     }
 
+    /// The sorted categories that rows have, and each row's place among them or [`MISSING`].
+    pub(crate) fn sorted_categories(&self) -> (Vec<String>, Vec<u32>) {
+        let sorted = self.sorted_levels();
+        let (levels, codes) = self.to_categories();
+        let place = |level: &String| sorted.iter().position(|other| other == level);
+        let places: Vec<u32> = levels
+            .iter()
+            .map(|level| place(level).map_or(MISSING, |place| place as u32))
+            .collect();
+        let of = |&code: &u32| places.get(code as usize).copied().unwrap_or(MISSING);
+        (sorted, codes.iter().map(of).collect())
+    }
+
     /// The column as numbers: categories that all read as numbers become them.
     pub fn to_numbers(&self) -> Result<Vec<f64>> {
         match &self.values {
@@ -209,6 +222,14 @@ mod tests {
                 value: "one".into()
             })
         );
+    }
+
+    #[test]
+    fn categories_are_numbered_in_their_order() {
+        let column = Column::texts("g", [Some("b"), None, Some("10"), Some("9"), Some("b")]);
+        let (levels, codes) = column.sorted_categories();
+        assert_eq!(levels, ["9", "10", "b"]);
+        assert_eq!(codes, [2, MISSING, 1, 0, 2]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One file per subcommand: its arguments, what it does, what it prints.
 
+pub(crate) mod audit;
 pub(crate) mod completions;
 pub(crate) mod fit;
 pub(crate) mod inspect;

@@ -70,12 +70,11 @@ impl Measure {
             Self::CorrelationRatio | Self::Hsic => 0.06,
             Self::MeanGap | Self::Wasserstein => 0.5,
             Self::Beta | Self::BetaBound => 0.05,
-            Self::ParityRatio => 0.2,
             Self::ParityDifference
             | Self::EqualizedOdds
             | Self::Adversary
             | Self::AdversaryLinear => 0.1,
-            Self::KolmogorovSmirnov | Self::DistanceCorrelation => 0.2,
+            Self::ParityRatio | Self::KolmogorovSmirnov | Self::DistanceCorrelation => 0.2,
         }
     }
 

@@ -2,14 +2,30 @@
 //!
 //! Every measure comes as a [`Measured`]: its value, the level it would have under independence, and an interval.
 
+mod adversary;
+mod cells;
+mod distance_correlation;
+mod grid;
+mod hsic;
+mod kernels;
 mod measure;
+mod profile;
 mod report;
 mod resampling;
+mod run;
+mod subject;
 mod tally;
+mod transport;
+mod view;
 
+pub use adversary::{Adversary, AdversaryKind, AdversaryScore, AdversarySettings, adversary};
+pub use cells::certificate;
+pub use distance_correlation::{DistanceCorrelation, distance_correlation};
+pub use hsic::{Hsic, HsicSettings, HsicSide, hsic};
 pub use measure::{Measure, Measured, Null};
 pub use report::{
     Against, Audit, CellProfile, CellRows, FeatureFinding, Finding, Profile, Role, Subject,
 };
 pub use resampling::Resampling;
+pub use run::{AuditRows, AuditSettings};
 pub use tally::{CellMean, CorrelationRatio, Tally, cell_means, correlation_ratio};

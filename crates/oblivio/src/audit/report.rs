@@ -1,9 +1,12 @@
 //! Everything an audit found, before anyone decides how to show it: aggregates only, no row of the table.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::measure::{Measure, Measured};
 use super::resampling::Resampling;
+use crate::column::{Column, Values};
 use crate::sensitive::Kind;
 
 /// What an audit found.
@@ -107,7 +110,10 @@ pub struct Finding {
     pub detectable: bool,
     /// Whether the value is far from its level under independence.
     pub large: bool,
-    /// What else is to say: the two cells that differ most, the unit, the method.
+    /// Other forms of the same measure, by name.
+    #[serde(default)]
+    pub further: BTreeMap<String, f64>,
+    /// What else is to say: the two cells that differ most, or the category that is found most easily.
     pub detail: Option<String>,
 }
 
@@ -159,6 +165,16 @@ pub struct FeatureFinding {
     pub hsic: Measured,
     /// The share of its variance that the cells explain; none for a categorical feature.
     pub correlation_ratio: Option<f64>,
+}
+
+impl Role {
+    /// Numbers of more than a few kinds are a score, all else is a label.
+    pub fn of(column: &Column) -> Self {
+        match (&column.values, Kind::of(column)) {
+            (Values::Numbers(_), Kind::Continuous) => Self::Score,
+            _ => Self::Label,
+        }
+    }
 }
 
 impl Audit {

@@ -116,16 +116,20 @@ impl Resampling {
     }
 
     /// The basic bootstrap interval; see [`measured`](Self::measured).
-    pub(crate) fn interval(
-        &self,
-        measure: Measure,
-        value: f64,
-        mut resampled: Vec<f64>,
-    ) -> (f64, f64) {
+    pub(crate) fn interval(&self, measure: Measure, value: f64, resampled: Vec<f64>) -> (f64, f64) {
+        let (lower, upper) = self.basic(value, resampled);
+        let (least, most) = measure.range();
+        (lower.clamp(least, most), upper.clamp(least, most))
+    }
+
+    /// The basic interval of any number; the number itself if there are no draws.
+    pub(crate) fn basic(&self, value: f64, mut resampled: Vec<f64>) -> (f64, f64) {
+        if resampled.is_empty() {
+            return (value, value);
+        }
         resampled.sort_unstable_by(f64::total_cmp);
         let tail = (1.0 - self.confidence) / 2.0;
-        let (least, most) = measure.range();
-        let end = |share| (2.0 * value - quantile(&resampled, share)).clamp(least, most);
+        let end = |share| 2.0 * value - quantile(&resampled, share);
         (end(1.0 - tail), end(tail))
     }
 }

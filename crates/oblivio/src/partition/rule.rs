@@ -248,6 +248,22 @@ impl PartitionRule {
         rule
     }
 
+    /// What the rule says of one column.
+    #[must_use]
+    pub(crate) fn about(&self, column: &str) -> Self {
+        let its = |names: &[String]| names.iter().filter(|n| *n == column).cloned().collect();
+        let bounds = self.bounds.iter();
+        Self {
+            categorical: its(&self.categorical),
+            continuous: its(&self.continuous),
+            bounds: bounds
+                .filter(|(name, ..)| name.is_empty() || name == column)
+                .cloned()
+                .collect(),
+            ..self.clone()
+        }
+    }
+
     /// How a column is to be read.
     pub(super) fn kind(&self, column: &Column) -> Kind {
         if self.categorical.contains(&column.name) {

@@ -1,0 +1,115 @@
+//! Limits that make an audit a gate for pipelines.
+
+use std::str::FromStr;
+
+use anyhow::{Result, bail};
+use oblivio::{Audit, Finding, Measure, Named, Role};
+use serde_json::json;
+
+use crate::report::number;
+
+/// A measure and the value it may not pass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Limit {
+    pub(super) measure: Measure,
+    pub(super) value: f64,
+}
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let Some((name, value)) = text.split_once('=') else {
+            return Err("expected MEASURE=VALUE, as in beta=0.05".into());
+        };
+        let measure = Measure::named(name.trim()).map_err(|error| error.to_string())?;
+        match value.trim().parse::<f64>() {
+            Ok(value) if value.is_finite() => Ok(Self { measure, value }),
+            _ => Err(format!("`{value}` is no number")),
+        }
+    }
+}
+
+/// What a limit asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    AtMost,
+    AtLeast,
+}
+
+/// A finding held against its limit.
+pub(super) struct Verdict<'a> {
+    finding: &'a Finding,
+    limit: Limit,
+    side: Side,
+    pub(super) kept: bool,
+}
+
+/// Every finding that has a limit. Scores before a correction have none; a limit for what was not measured is refused.
+pub(super) fn verdicts<'a>(audit: &'a Audit, limits: &[(Side, Limit)]) -> Result<Vec<Verdict<'a>>> {
+    let before = |name: &str| {
+        let subject = audit.subjects.iter().find(|subject| subject.name == name);
+        subject.is_some_and(|subject| subject.role == Role::Before)
+    };
+    let mut verdicts = Vec::new();
+    for &(side, limit) in limits {
+        let held = audit.findings.iter();
+        let held = held.filter(|f| f.measure == limit.measure && !before(&f.subject));
+        let found: Vec<Verdict> = held
+            .map(|finding| Verdict {
+                finding,
+                limit,
+                side,
+                kept: match side {
+                    Side::AtMost => finding.measured.value <= limit.value,
+                    Side::AtLeast => finding.measured.value >= limit.value,
+                },
+            })
+            .collect();
+        if found.is_empty() {
+            bail!(
+                "there is no {} here to limit: it is not defined for what was audited; see `oblivio audit` without limits",
+                limit.measure.name()
+            );
+        }
+        verdicts.extend(found);
+    }
+    Ok(verdicts)
+}
+
+impl Verdict<'_> {
+    pub(super) fn sentence(&self) -> String {
+        let beyond = match self.side {
+            Side::AtMost => "more than",
+            Side::AtLeast => "less than",
+        };
+        let Finding {
+            subject,
+            against,
+            measure,
+            measured,
+            ..
+        } = self.finding;
+        format!(
+            "{} of `{subject}` against {against} is {}, {beyond} {}",
+            measure.name(),
+            number(measured.value),
+            self.limit.value
+        )
+    }
+
+    pub(super) fn json(&self) -> serde_json::Value {
+        let side = match self.side {
+            Side::AtMost => "at-most",
+            Side::AtLeast => "at-least",
+        };
+        json!({
+            "measure": self.limit.measure.name(),
+            "subject": self.finding.subject,
+            "against": self.finding.against,
+            "value": self.finding.measured.value,
+            (side): self.limit.value,
+            "kept": self.kept,
+        })
+    }
+}

@@ -1,0 +1,148 @@
+//! `oblivio audit`
+
+mod args;
+mod gate;
+mod page;
+mod print;
+mod rows;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use oblivio::Audit;
+use rayon::ThreadPool;
+use serde_json::{Value, json};
+
+pub(crate) use self::args::Args;
+use self::gate::{Side, Verdict, verdicts};
+use self::page::Report;
+use self::rows::{Columns, Models};
+use crate::cmd::stream::opened;
+use crate::progress::watched;
+use crate::report;
+use crate::table;
+
+/// Whether every measure kept its limit.
+pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<bool> {
+    let data = table::expand(&args.data)?;
+    check_outputs(args, &data)?;
+    let models = Models::read(args)?;
+    let sensitive = models.sensitive(args)?;
+    let mut settings = args.settings(&sensitive)?;
+    settings.threshold = settings.threshold.or(models.threshold());
+    let frontier = page::frontier(args)?;
+    let source = opened(&data, &args.read_options())?;
+    let columns = Columns::choose(&source, args, &models, sensitive)?;
+    let table = source.table_of(columns.names())?;
+    let rows = columns.rows(&table, args, &models, pool)?;
+    drop(table);
+    let audit = watched(pool, |watch| settings.run(&rows, watch))?;
+    let limits = args.at_most.iter().map(|limit| (Side::AtMost, *limit));
+    let limits = limits.chain(args.at_least.iter().map(|limit| (Side::AtLeast, *limit)));
+    let verdicts = verdicts(&audit, &limits.collect::<Vec<_>>())?;
+    let report = Report {
+        title: page::title(args, &data),
+        facts: page::facts(args, &data, &models, &audit),
+        frontier,
+        audit: &audit,
+    };
+    for path in &args.output {
+        write(path, &report, &verdicts)?;
+    }
+    let on_stdout = args.output.iter().any(|path| path.as_os_str() == "-");
+    match (on_stdout, args.json) {
+        (true, _) => {}
+        (false, true) => report::json(&as_json(&audit, &report, &verdicts))?,
+        (false, false) => report::to_stdout(|out| print::print(&audit, &args.output, out))?,
+    }
+    for verdict in verdicts.iter().filter(|verdict| !verdict.kept) {
+        report::remark(format_args!("limit: {}", verdict.sentence()));
+    }
+    Ok(verdicts.iter().all(|verdict| verdict.kept))
+}
+
+/// Refuses what cannot be written before anything is computed.
+fn check_outputs(args: &Args, data: &[PathBuf]) -> Result<()> {
+    let models = args.model.iter().chain(&args.baseline);
+    let inputs: Vec<&Path> = data
+        .iter()
+        .chain(models)
+        .chain(&args.frontier)
+        .map(PathBuf::as_path)
+        .collect();
+    for (k, path) in args.output.iter().enumerate() {
+        ensure!(
+            Kind::of(path).is_some(),
+            "{}: the report is written as .html, .csv or .json; give the name one of these endings",
+            path.display()
+        );
+        ensure!(
+            !args.output[..k].contains(path),
+            "{}: given twice; name every report once",
+            path.display()
+        );
+        table::keep_apart(path, &inputs)?;
+        table::check_place(path)?;
+    }
+    Ok(())
+}
+
+/// How a report is written.
+enum Kind {
+    Page,
+    Csv,
+    Json,
+}
+
+impl Kind {
+    fn of(path: &Path) -> Option<Self> {
+        let ending = path.extension()?.to_str()?.to_lowercase();
+        match ending.as_str() {
+            "html" | "htm" => Some(Self::Page),
+            "csv" => Some(Self::Csv),
+            "json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+}
+
+fn write(path: &Path, report: &Report, verdicts: &[Verdict]) -> Result<()> {
+    let text = match Kind::of(path) {
+        Some(Kind::Csv) => oblivio_report::csv(report.audit),
+        Some(Kind::Json) => format!("{:#}\n", as_json(report.audit, report, verdicts)),
+        _ => report.html(),
+    };
+    table::write_bytes(path, text.as_bytes())?;
+    if path
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("html"))
+        && !oblivio_report::HAS_CHARTS
+    {
+        let _ = writeln!(
+            std::io::stderr(),
+            "note: this program was built without the chart bundle: {} has tables in place of charts",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
+/// The audit as it is, what was done, and the verdicts of the limits.
+fn as_json(audit: &Audit, report: &Report, verdicts: &[Verdict]) -> Value {
+    let facts: Value = report
+        .facts
+        .iter()
+        .map(|(name, value)| (name.clone(), json!(value)))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    let mut json = json!(audit);
+    if let Some(map) = json.as_object_mut() {
+        map.insert("schema".into(), json!(1));
+        map.insert("title".into(), json!(report.title));
+        map.insert("facts".into(), facts);
+        let limits: Vec<Value> = verdicts.iter().map(Verdict::json).collect();
+        map.insert("limits".into(), json!(limits));
+    }
+    json
+}

@@ -1,0 +1,342 @@
+//! Explicit features of a side: centred, uncorrelated, the strongest first.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use faer::linalg::matmul::matmul;
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
+use faer::{Accum, Mat, MatMut, MatRef, Par, Side};
+use rayon::prelude::*;
+
+use super::pivots::{Pivots, Stop};
+use super::reading::Reading;
+use crate::error::{Error, Result};
+use crate::watch::Watch;
+
+/// Features $f(x_i)$ with $\langle f(x_i), f(x_j)\rangle$ the centred kernel: their weighted mean is 0 and their weighted
+/// covariance is diagonal.
+#[derive(Clone, Debug)]
+pub(super) struct Factor {
+    pub(super) rows: usize,
+    /// The features' variances, the largest first; empty for a constant side.
+    pub(super) spectrum: Vec<f64>,
+    source: Source,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    /// Row after row.
+    Held(Vec<f64>),
+    /// Computed whenever they are asked for.
+    Mapped(Box<Map>),
+}
+
+/// $f(x) = A\,(k(l_1, x), \dots, k(l_p, x))^\top - m$
+#[derive(Clone, Debug)]
+struct Map {
+    reading: Reading,
+    landmarks: Reading,
+    matrix: Mat<f64>,
+    mean: Vec<f64>,
+}
+
+/// Rows taken at a time; fixed, so that sums do not depend on the threads.
+pub(super) const BLOCK: usize = 2048;
+
+/// Features are kept up to this many numbers (128 MiB): computing them again costs about as much as their product.
+const HELD: usize = 1 << 24;
+
+/// What an exact factor may leave of the kernel, as a share.
+const ROUNDING: f64 = 1e-12;
+
+/// What any other factor may leave, far below what its landmarks miss.
+const NEGLIGIBLE: f64 = 1e-7;
+
+/// Rows among which landmarks are drawn.
+const CANDIDATES: usize = 4096;
+
+impl Factor {
+    /// The factor of the kernel matrix to rounding, if it has a rank that is worth it.
+    pub(super) fn exact(
+        reading: &Reading,
+        weights: &[f64],
+        seed: u64,
+        watch: &Watch,
+    ) -> Result<Option<Self>> {
+        // Beyond this rank, products of features cost more than gathering entries of the matrices.
+        let stop = Stop {
+            landmarks: (2.0 * (reading.rows as f64).sqrt()).max(64.0) as usize,
+            left: ROUNDING,
+        };
+        let pivots = Pivots::draw(reading, stop, seed, watch)?;
+        if pivots.left > stop.left {
+            return Ok(None);
+        }
+        let mut features = pivots.factor;
+        let principal = Principal::of(features.as_mut(), weights, 0.1 * ROUNDING)?;
+        let rotated = principal.vectors.transpose() * features.transpose();
+        let rank = principal.spectrum.len();
+        let values = (0..reading.rows).flat_map(|i| rotated.col(i).iter().copied());
+        Ok(Some(Self {
+            rows: reading.rows,
+            source: Source::Held(if rank == 0 {
+                Vec::new()
+            } else {
+                values.collect()
+            }),
+            spectrum: principal.spectrum,
+        }))
+    }
+
+    /// The kernel with every point projected onto the span of at most `count` landmarks.
+    pub(super) fn low_rank(
+        reading: Reading,
+        weights: &[f64],
+        count: usize,
+        seed: u64,
+        watch: &Watch,
+    ) -> Result<Self> {
+        if reading.points.is_none() && reading.cells.is_empty() {
+            return Ok(Self {
+                rows: reading.rows,
+                spectrum: Vec::new(),
+                source: Source::Held(Vec::new()),
+            });
+        }
+        let candidates = reading.representatives(CANDIDATES, weights);
+        let sample = reading.select(&candidates);
+        let (landmarks, root, mean) = if reading.points.is_some() {
+            let stop = Stop {
+                landmarks: count,
+                left: NEGLIGIBLE,
+            };
+            let pivots = Pivots::draw(&sample, stop, seed, watch)?;
+            let (root, mean) = whitened(&pivots)?;
+            (sample.select(&pivots.rows), root, mean)
+        } else {
+            // The landmarks of different cells are orthonormal.
+            let landmarks = reading.select(&Pivots::of_cells(&reading, count, weights));
+            let width = landmarks.rows;
+            (landmarks, Mat::identity(width, width), vec![0.0; width])
+        };
+        let map = Map {
+            reading,
+            landmarks,
+            matrix: root,
+            mean,
+        };
+        map.finish(weights, watch)
+    }
+
+    /// The number of features.
+    pub(super) fn rank(&self) -> usize {
+        self.spectrum.len()
+    }
+
+    /// The features of consecutive rows, row after row.
+    pub(super) fn block(&self, rows: Range<usize>) -> Result<Cow<'_, [f64]>> {
+        let rank = self.rank();
+        Ok(match &self.source {
+            Source::Held(values) => Cow::Borrowed(&values[rows.start * rank..rows.end * rank]),
+            Source::Mapped(map) => {
+                let rows: Vec<u32> = rows.map(|i| i as u32).collect();
+                Cow::Owned(map.features(&rows)?)
+            }
+        })
+    }
+
+    /// All features, row after row.
+    pub(super) fn all(&self) -> Result<Cow<'_, [f64]>> {
+        self.block(0..self.rows)
+    }
+
+    /// The consecutive blocks of the rows.
+    pub(super) fn blocks(rows: usize) -> Vec<Range<usize>> {
+        let block = |start: usize| start..(start + BLOCK).min(rows);
+        (0..rows).step_by(BLOCK).map(block).collect()
+    }
+}
+
+/// The map from kernel values to the pivots' features, without directions in which candidates hardly vary, and the mean.
+fn whitened(pivots: &Pivots) -> Result<(Mat<f64>, Vec<f64>)> {
+    let count = pivots.rows.len();
+    let lower = Mat::from_fn(count, count, |i, j| {
+        pivots.factor[(pivots.rows[i] as usize, j)]
+    });
+    let mut inverse = Mat::identity(count, count);
+    solve_lower_triangular_in_place(lower.as_ref(), inverse.as_mut(), Par::Seq);
+    let mut features = pivots.factor.clone();
+    let weights = vec![1.0; features.nrows()];
+    let principal = Principal::of(features.as_mut(), &weights, NEGLIGIBLE)?;
+    let directions = principal.vectors.transpose();
+    let mean = directions * MatRef::from_column_major_slice(&principal.mean, count, 1);
+    let mean = (0..mean.nrows()).map(|k| mean[(k, 0)]).collect();
+    Ok((directions * inverse, mean))
+}
+
+impl Map {
+    /// The features of these rows, row after row.
+    fn features(&self, rows: &[u32]) -> Result<Vec<f64>> {
+        let (rank, width) = (self.mean.len(), self.landmarks.rows);
+        let kernel = self.reading.select(rows).values(&self.landmarks)?;
+        let mut features = vec![0.0; rows.len() * rank];
+        for row in features.chunks_exact_mut(rank.max(1)) {
+            row.iter_mut().zip(&self.mean).for_each(|(f, m)| *f = -m);
+        }
+        matmul(
+            MatMut::from_column_major_slice_mut(&mut features, rank, rows.len()),
+            Accum::Add,
+            self.matrix.as_ref(),
+            MatRef::from_column_major_slice(&kernel, width, rows.len()),
+            1.0,
+            Par::Seq,
+        );
+        Ok(features)
+    }
+
+    /// Centres and turns the features by the moments of all rows, and keeps them if they are few.
+    fn finish(mut self, weights: &[f64], watch: &Watch) -> Result<Factor> {
+        let (rank, rows) = (self.mean.len(), self.reading.rows);
+        let blocks = Factor::blocks(rows);
+        watch.begin("features for HSIC", blocks.len())?;
+        let sums: Vec<Mat<f64>> = blocks
+            .par_iter()
+            .map(|block| {
+                watch.check()?;
+                let rows: Vec<u32> = block.clone().map(|i| i as u32).collect();
+                let features = self.features(&rows)?;
+                watch.advance();
+                Ok(second_moments(&features, rank, &weights[block.clone()]))
+            })
+            .collect::<Result<_>>()?;
+        let mut total = Mat::<f64>::zeros(rank + 1, rank + 1);
+        sums.iter().for_each(|sum| total += sum);
+        let weight = total[(rank, rank)];
+        let mean: Vec<f64> = (0..rank).map(|k| total[(rank, k)] / weight).collect();
+        let covariance = Mat::from_fn(rank, rank, |i, j| {
+            total[(i.max(j), i.min(j))] / weight - mean[i] * mean[j]
+        });
+        let principal = Principal::decompose(covariance.as_ref(), mean, NEGLIGIBLE)?;
+        let directions = principal.vectors.transpose();
+        let moved: Vec<f64> = self
+            .mean
+            .iter()
+            .zip(&principal.mean)
+            .map(|(a, b)| a + b)
+            .collect();
+        let mean = directions * MatRef::from_column_major_slice(&moved, rank, 1);
+        self.mean = (0..mean.nrows()).map(|k| mean[(k, 0)]).collect();
+        self.matrix = directions * &self.matrix;
+        let mut factor = Factor {
+            rows,
+            spectrum: principal.spectrum,
+            source: Source::Mapped(Box::new(self)),
+        };
+        if rows * factor.rank() <= HELD {
+            factor.hold()?;
+        }
+        Ok(factor)
+    }
+}
+
+impl Factor {
+    fn hold(&mut self) -> Result<()> {
+        let rank = self.rank();
+        let mut values = vec![0.0; self.rows * rank];
+        values
+            .par_chunks_mut((BLOCK * rank).max(1))
+            .zip(Self::blocks(self.rows))
+            .try_for_each(|(chunk, rows)| {
+                chunk.copy_from_slice(&self.block(rows)?);
+                Ok(())
+            })?;
+        self.source = Source::Held(values);
+        Ok(())
+    }
+}
+
+/// $\sum_i w_i(f_i, 1)(f_i, 1)^\top$, of which the lower triangle counts.
+pub(super) fn second_moments(features: &[f64], rank: usize, weights: &[f64]) -> Mat<f64> {
+    use faer::linalg::matmul::triangular::{self, BlockStructure};
+    let width = rank + 1;
+    let rows = weights.len();
+    let extended = |scale: &dyn Fn(usize) -> f64| {
+        let mut values = vec![0.0; rows * width];
+        for (i, row) in values.chunks_exact_mut(width).enumerate() {
+            let by = scale(i);
+            let source = &features[i * rank..(i + 1) * rank];
+            row.iter_mut().zip(source).for_each(|(v, f)| *v = by * f);
+            row[rank] = by;
+        }
+        values
+    };
+    let (plain, weighted) = (extended(&|_| 1.0), extended(&|i| weights[i]));
+    let mut sum = Mat::zeros(width, width);
+    triangular::matmul(
+        sum.as_mut(),
+        BlockStructure::TriangularLower,
+        Accum::Replace,
+        MatRef::from_column_major_slice(&weighted, width, rows),
+        BlockStructure::Rectangular,
+        MatRef::from_row_major_slice(&plain, rows, width),
+        BlockStructure::Rectangular,
+        1.0,
+        Par::Seq,
+    );
+    sum
+}
+
+/// The directions in which features vary.
+struct Principal {
+    /// One column for each.
+    vectors: Mat<f64>,
+    /// Their variances, the largest first.
+    spectrum: Vec<f64>,
+    mean: Vec<f64>,
+}
+
+impl Principal {
+    /// Centres the features (one row each) and finds their directions, leaving out a `negligible` share of the variance.
+    fn of(mut features: MatMut<'_, f64>, weights: &[f64], negligible: f64) -> Result<Self> {
+        let total: f64 = weights.iter().sum();
+        let mut mean = Vec::with_capacity(features.ncols());
+        for column in features.as_mut().col_iter_mut() {
+            let own = column.as_ref().iter().zip(weights);
+            let own = own.map(|(f, w)| f * w).sum::<f64>() / total;
+            column.iter_mut().for_each(|f| *f -= own);
+            mean.push(own);
+        }
+        let weighted = Mat::from_fn(features.nrows(), features.ncols(), |i, j| {
+            features[(i, j)] * (weights[i] / total)
+        });
+        let covariance = weighted.transpose() * features.as_ref();
+        Self::decompose(covariance.as_ref(), mean, negligible)
+    }
+
+    fn decompose(covariance: MatRef<'_, f64>, mean: Vec<f64>, negligible: f64) -> Result<Self> {
+        let eigen = covariance
+            .self_adjoint_eigen(Side::Lower)
+            .map_err(|_| Error::Overflow {
+                what: "the decomposition of the features' covariance",
+            })?;
+        let mut spectrum: Vec<f64> = eigen.S().column_vector().iter().copied().collect();
+        spectrum.reverse();
+        let trace: f64 = spectrum.iter().map(|v| v.max(0.0)).sum();
+        // The kernel of a point with itself is 1: a variance below this is rounding.
+        let mut left = if trace < 1e-13 {
+            f64::INFINITY
+        } else {
+            negligible * trace
+        };
+        while spectrum.last().is_some_and(|last| *last <= left) {
+            left -= spectrum.pop().map_or(0.0, |last| last.max(0.0));
+        }
+        let width = covariance.ncols();
+        let vectors = eigen.U();
+        Ok(Self {
+            vectors: Mat::from_fn(width, spectrum.len(), |i, j| vectors[(i, width - 1 - j)]),
+            spectrum,
+            mean,
+        })
+    }
+}

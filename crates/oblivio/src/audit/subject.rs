@@ -1,0 +1,138 @@
+//! A subject as the measures take it: numbers or classes, and decisions.
+
+use super::cells::Outcome;
+use super::report::Role;
+use crate::column::{Column, Values};
+use crate::encoder::complete;
+use crate::error::{Error, Result};
+use crate::sensitive::Kind;
+
+/// A column of scores or labels.
+pub(super) struct SubjectRows {
+    pub(super) role: Role,
+    pub(super) column: Column,
+    /// The classes of a label, in order.
+    pub(super) levels: Vec<String>,
+    codes: Vec<u32>,
+    /// Whether each row's decision is positive, if there are decisions.
+    pub(super) positive: Option<Vec<bool>>,
+}
+
+impl SubjectRows {
+    pub(super) fn new(role: Role, column: &Column, positive: Option<&str>) -> Result<Self> {
+        complete(column)?;
+        let (levels, codes) = match column.values {
+            Values::Numbers(_) => Default::default(),
+            Values::Categories { .. } => column.sorted_categories(),
+        };
+        Ok(Self {
+            role,
+            positive: positives(column, positive)?,
+            column: column.clone(),
+            levels,
+            codes,
+        })
+    }
+
+    pub(super) fn outcome(&self) -> Outcome<'_> {
+        match &self.column.values {
+            Values::Numbers(numbers) => Outcome::Scores(numbers),
+            Values::Categories { .. } => Outcome::Classes(&self.codes),
+        }
+    }
+
+    /// The numbers of a score, which has an order and distances.
+    pub(super) fn scores(&self) -> Option<&[f64]> {
+        match &self.column.values {
+            Values::Numbers(numbers) => Some(numbers),
+            Values::Categories { .. } => None,
+        }
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        if self.scores().is_some() {
+            Kind::Continuous
+        } else {
+            Kind::Categorical
+        }
+    }
+
+    /// Draws the line of a score that has none yet, and says in words where it is if nobody gave it.
+    pub(super) fn decide(
+        &mut self,
+        threshold: Option<f64>,
+        weights: Option<&[f64]>,
+    ) -> Option<String> {
+        let Values::Numbers(scores) = &self.column.values else {
+            return None;
+        };
+        if self.positive.is_some() {
+            return None;
+        }
+        let (line, why) = match threshold {
+            Some(line) => (line, None),
+            None if scores.iter().all(|score| (0.0..=1.0).contains(score)) => {
+                (0.5, Some("the scores lie between 0 and 1"))
+            }
+            None => (median(scores, weights), Some("the median")),
+        };
+        let decided = scores.iter().map(|score| *score >= line).collect();
+        self.positive = Some(decided);
+        why.map(|why| {
+            format!(
+                "`{}`: a score of at least {line:.4} counts as a positive decision ({why}); give the threshold you use",
+                self.column.name
+            )
+        })
+    }
+}
+
+/// Whether each row has the positive one of two labels: the named one against all others, or the last of two.
+pub(super) fn positives(column: &Column, positive: Option<&str>) -> Result<Option<Vec<bool>>> {
+    if let (Values::Numbers(values), None) = (&column.values, positive) {
+        // Scores have thousands of values: they need not be made categories to see that they are not two.
+        let mut seen: Vec<f64> = Vec::new();
+        for value in values {
+            if !seen.contains(value) {
+                seen.push(*value);
+            }
+            if seen.len() > 2 {
+                return Ok(None);
+            }
+        }
+    }
+    if matches!(column.values, Values::Numbers(_)) && Kind::of(column) == Kind::Continuous {
+        return Ok(None);
+    }
+    let (levels, codes) = column.sorted_categories();
+    let named = positive.map(|name| levels.iter().position(|level| level == name));
+    let code = match (named, levels.len()) {
+        (Some(Some(code)), _) => code,
+        (Some(None), 2..) if matches!(column.values, Values::Categories { .. }) => {
+            return Err(Error::UnknownName {
+                what: "the positive label",
+                text: positive.unwrap_or_default().to_owned(),
+                known: levels.join(", "),
+            });
+        }
+        (_, 2) => 1,
+        _ => return Ok(None),
+    };
+    Ok(Some(codes.iter().map(|&c| c as usize == code).collect()))
+}
+
+/// The smallest score with at least half of the weight at or below it.
+fn median(scores: &[f64], weights: Option<&[f64]>) -> f64 {
+    let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_unstable_by(|&a, &b| scores[a].total_cmp(&scores[b]));
+    let half = order.iter().map(|&row| weight(row)).sum::<f64>() / 2.0;
+    let mut below = 0.0;
+    for &row in &order {
+        below += weight(row);
+        if below >= half {
+            return scores[row];
+        }
+    }
+    f64::NAN
+}
