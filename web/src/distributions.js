@@ -1,19 +1,21 @@
+import { coarser } from "./coarser.js";
 import { chosen, look, opacity, percent, number, stands, times } from "./cells.js";
 
 /** The distribution of every cell, before and after side by side on the same scales. */
 export function distributions(data, state) {
-  const view = chosen(data, state);
-  if (!view) {
+  const whole = chosen(data, state);
+  if (!whole) {
     return [];
   }
   const { cells, name } = data.against[state.columns];
+  const { view, joined } = coarser(whole, cells);
   const shape = view.levels.length > 0 ? classes : bins;
   const rows = times(view).map(([, numbers]) => shape(view, numbers, cells, state));
   // A little room, so that no line ends at the rim.
   const highest = 1.05 * Math.max(0, ...rows.flat().map((row) => row.y));
   return times(view).map(([title, numbers], at) => ({
     title,
-    caption: `${data.subjects[state.subject]} against ${name}${view.levels.length > 0 ? "" : "; the shaded area is all rows"}`,
+    caption: `${data.subjects[state.subject]} against ${name}${view.levels.length > 0 ? "" : "; the shaded area is all rows"}${joined > 1 ? `; ${joined} bins of the table make one point` : ""}${view.levels.length === 0 && view.now.cells.some(({ shares }) => shares.length === 0) ? "; cells of too few rows have no line" : ""}`,
     description: describe(title, data.subjects[state.subject], name, cells, numbers),
     spec: (width) =>
       view.levels.length > 0

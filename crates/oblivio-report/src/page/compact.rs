@@ -67,7 +67,7 @@ fn row(page: &Page, change: &Change) -> Markup {
     html! {
         tr {
             th scope="row" title=(words(measure).1) { (words(measure).0) }
-            td { (spark(change, Scale::new(page.audit, measure))) }
+            td { (spark(change, Scale::new(page.audit, change))) }
             td { (change.before.map_or_else(|| "–".into(), |before| short(before.measured.value))) }
             td { (short(measured.value)) }
             td { (short(measured.expected)) }

@@ -9,6 +9,9 @@ use crate::number::{confidence, p_value, short};
 use crate::pair::{Change, Pair, pairs};
 use crate::words::words;
 
+/// A gap as the score counts it, beside the one in standard deviations.
+const RAW: &str = "in-units-of-the-score";
+
 pub(super) fn section(audit: &Audit) -> Markup {
     let confidence = confidence(audit.resampling.confidence);
     html! {
@@ -90,8 +93,9 @@ fn row(audit: &Audit, change: &Change, before: bool) -> Markup {
             th scope="row" title=(meaning) {
                 (label)
                 @if let Some(detail) = &finding.detail { span.detail { (name(detail)) } }
+                @if let Some(raw) = finding.further.get(RAW) { span.detail { (short(*raw)) " in units of the score" } }
             }
-            td { (spark(change, Scale::new(audit, finding.measure))) }
+            td { (spark(change, Scale::new(audit, change))) }
             @if before {
                 td.number data-label="Before" { (change.before.map_or_else(|| "–".into(), |before| short(before.measured.value))) }
             }

@@ -9,7 +9,7 @@ use crate::pair::Change;
 const WIDTH: f64 = 150.0;
 const MARGIN: f64 = 6.0;
 
-/// The values from the left end of a line to its right end: the same for all lines of a measure.
+/// The values from the left end of a line to its right end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
     low: f64,
@@ -17,18 +17,26 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Room for all that the audit found by this measure.
-    pub fn new(audit: &Audit, measure: Measure) -> Self {
-        let found = audit.findings.iter().filter(|f| f.measure == measure);
-        let numbers = found.flat_map(|f| ends(&f.measured));
+    /// Room for all that the audit found by the measure of this change. Adversaries have a line each: one may be an AUC,
+    /// the next an R².
+    pub fn new(audit: &Audit, change: &Change) -> Self {
+        let measure = change.now.measure;
+        let alone = matches!(measure, Measure::Adversary | Measure::AdversaryLinear);
+        let all = audit
+            .findings
+            .iter()
+            .filter(|f| f.measure == measure && !alone);
+        let found = all.chain([change.now]).chain(change.before);
+        let numbers = found.flat_map(|finding| ends(&finding.measured));
         let (low, high) = numbers
             .filter(|number| number.is_finite())
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), number| {
                 (low.min(number), high.max(number))
             });
-        let low = match measure {
-            Measure::Adversary | Measure::AdversaryLinear | Measure::ParityRatio => low,
-            _ => low.min(0.0),
+        let low = if alone || !measure.grows() {
+            low
+        } else {
+            low.min(0.0)
         };
         let high = if measure.grows() { high } else { high.max(1.0) };
         Self { low, high }

@@ -1,6 +1,8 @@
 //! Audits as they come: made up, but of the shape and size of real ones.
 #![allow(dead_code)]
 
+use std::collections::BTreeMap;
+
 use oblivio::{
     Against, Audit, CellProfile, CellRows, FeatureFinding, Finding, Kind, Measure, Measured, Named,
     Null, Profile, Resampling, Role, Subject,
@@ -343,6 +345,7 @@ fn finding(audit: &Audit, subject: &Subject, against: &Against, measure: Measure
         measured,
         detectable: measured.is_detectable(),
         large: measured.is_large(measure),
+        further: BTreeMap::new(),
         detail: detail(against, measure),
     }
 }
