@@ -15,13 +15,28 @@ export function distributions(data, state) {
   const highest = 1.05 * Math.max(0, ...rows.flat().map((row) => row.y));
   return times(view).map(([title, numbers], at) => ({
     title,
-    caption: `${data.subjects[state.subject]} against ${name}${view.levels.length > 0 ? "" : "; the shaded area is all rows"}${joined > 1 ? `; ${joined} bins of the table make one point` : ""}${view.levels.length === 0 && view.now.cells.some(({ shares }) => shares.length === 0) ? "; cells of too few rows have no line" : ""}`,
+    caption: caption(`${data.subjects[state.subject]} against ${name}`, view, joined),
     description: describe(title, data.subjects[state.subject], name, cells, numbers),
     spec: (width) =>
       view.levels.length > 0
         ? classSpec(view, rows[at], width, highest)
         : binSpec(view, rows[at], width, highest),
   }));
+}
+
+/** What is shown, and how to read it. */
+function caption(what, { levels, now }, joined) {
+  if (levels.length > 0) {
+    return what;
+  }
+  const parts = [what, "the shaded area is all rows"];
+  if (joined > 1) {
+    parts.push(`${joined} bins of the table make one point`);
+  }
+  if (now.cells.some(({ shares }) => shares.length === 0)) {
+    parts.push("cells of too few rows have no line");
+  }
+  return parts.join("; ");
 }
 
 function describe(when, subject, against, cells, { cells: numbers }) {
