@@ -7,27 +7,38 @@ export OBLIVIO_DATA
 
 VENV := .venv/bin
 
-.PHONY: help build demo test test-rust test-python python check format lint docs bench clean
+.PHONY: help web chromium build demo test test-rust test-python python check format lint docs bench clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s "$$(printf '\t')"
 
-build: ## Build the program (release)
+CHARTS := web/dist/charts.js
+
+web: $(CHARTS) ## Bundle the charts of an audit's page, where Node.js is or can be had
+
+# Without the bundle, pages have tables in place of charts: that is said, and never fails a build.
+$(CHARTS): web/package.json web/package-lock.json web/build.mjs $(wildcard web/src/*.js)
+	@bash web/build.sh
+
+build: web ## Build the program (release)
 	$(CARGO) build --release -p oblivio-cli
 
-demo: build ## Fit, predict and compare on a simulated table; results in out/demo
+demo: build ## Fit, predict, audit and write a report on a simulated table; results in out/demo
 	bash examples/demo.sh target/release/oblivio out/demo
 
 test: test-rust test-python ## Run every test, Rust and Python
 
-test-rust: ## Run the tests of the engine and the program
+test-rust: web ## Run the tests of the engine and the program
 	$(CARGO) test --workspace --exclude oblivio-py
 
-test-python: python ## Run the tests of the Python package
+test-python: python chromium ## Run the tests of the Python package
 	$(VENV)/python -m pytest
 
-python: .venv ## Build the Python package into .venv
+python: .venv web ## Build the Python package into .venv
 	$(VENV)/maturin develop --quiet
+
+chromium: ## Install Debian's Chromium for the tests of the page, where that can be done
+	@bash web/debian.sh chromium -- chromium || echo "There is no Chromium here: the tests of the page in a browser will be skipped."
 
 .venv: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -55,10 +66,10 @@ bench/.venv: bench/requirements.txt
 	bench/.venv/bin/pip install --quiet --requirement bench/requirements.txt
 	touch bench/.venv
 
-bench: bench/.venv ## Compare with peers: ratios in one run
+bench: bench/.venv web ## Compare with peers: ratios in one run
 	$(CARGO) build --release -p oblivio-bench -p oblivio-cli
 	bench/.venv/bin/python bench/compare.py --program target/release/oblivio-bench
 
 clean: ## Remove what was built
 	$(CARGO) clean
-	rm -rf out .venv bench/.venv
+	rm -rf out .venv bench/.venv web/dist web/node_modules

@@ -15,9 +15,10 @@ fn main() -> io::Result<()> {
     fs::write(out.join("charts.js"), script)
 }
 
-/// A path that does not exist counts as changed at every build, so the nearest folder that does is watched instead.
+/// A path that does not exist counts as changed at every build, so the nearest folder of `web` that does is watched
+/// instead; where there is none (outside the repository), nothing is.
 fn watch(bundle: &Path) {
-    let existing = bundle.ancestors().find(|path| path.exists());
+    let existing = bundle.ancestors().take(3).find(|path| path.exists());
     if let Some(path) = existing {
         println!("cargo:rerun-if-changed={}", path.display());
     }

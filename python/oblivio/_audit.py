@@ -47,7 +47,7 @@ class Audit:
 
     def to_html(self, path: Any = None) -> str | None:
         """One page that needs no other file and no network: written to a file, or returned."""
-        return _written(self._model.to_html(self.title, [("oblivio", _oblivio.__version__)], self._frontier), path)
+        return _written(self._model.to_html(self.title, [], self._frontier), path)
 
     @property
     def answer(self) -> str:

@@ -1,4 +1,71 @@
-import * as vega from "vega";
-import { compile } from "vega-lite";
-import { expressionInterpreter } from "vega-interpreter";
-console.log(vega.parse, compile, expressionInterpreter);
+// The page's charts: what can be chosen, and what is drawn for it. Without this script the page has its tables.
+
+import { controls } from "./controls.js";
+import { draw } from "./draw.js";
+import { distributions } from "./distributions.js";
+import { features } from "./features.js";
+import { frontier } from "./frontier.js";
+import { means, rates } from "./means.js";
+import { showPanels } from "./panels.js";
+
+const charts = { distributions, means, rates, features, frontier };
+const data = JSON.parse(document.getElementById("audit").textContent);
+
+/** What is chosen; cells by their number, none of them means all. */
+const state = { subject: data.subject, columns: data.columns, cells: new Set() };
+
+const figures = [...document.querySelectorAll("figure[data-chart]")];
+
+function drawAll() {
+  for (const figure of figures) {
+    drawOne(figure);
+  }
+}
+
+/** Draws the plots of a figure, or shows its table instead if there is nothing to draw. */
+function drawOne(figure) {
+  const plots = charts[figure.dataset.chart](data, state);
+  const place = figure.querySelector(".plots");
+  place.hidden = plots.length === 0;
+  figure.querySelector("figcaption").textContent = plots[0]?.caption ?? "";
+  draw(place, plots, (cell) => choose({ cells: toggled(cell) }));
+}
+
+function toggled(cell) {
+  const cells = new Set(state.cells);
+  if (!cells.delete(cell)) {
+    cells.add(cell);
+  }
+  return cells;
+}
+
+function choose(change) {
+  Object.assign(state, change);
+  if ("columns" in change) {
+    state.cells = new Set();
+  }
+  showPanels(state);
+  bar?.show();
+  drawAll();
+}
+
+const place = document.querySelector(".controls");
+const bar = place && controls(place, data, state, choose, toggled);
+
+for (const figure of figures) {
+  figure.querySelector("details").open = false;
+}
+showPanels(state);
+drawAll();
+
+let width = document.documentElement.clientWidth;
+let waiting;
+addEventListener("resize", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => {
+    if (width !== document.documentElement.clientWidth) {
+      width = document.documentElement.clientWidth;
+      drawAll();
+    }
+  }, 150);
+});

@@ -25,3 +25,7 @@ pub use answer::{Answer, Figure, answer};
 pub use csv::csv;
 pub use page::{FrontierPoint, HAS_CHARTS, Page};
 pub use words::words;
+
+#[cfg(test)]
+#[path = "../tests/sample/mod.rs"]
+mod sample;

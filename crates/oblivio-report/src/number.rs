@@ -36,6 +36,11 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{} %", minus(&format!("{percent:.places$}")))
 }
 
+/// `95 %`, as few places as it takes.
+pub(crate) fn confidence(share: f64) -> String {
+    format!("{} %", (1e6 * share).round() / 1e4)
+}
+
 /// A p-value to three places.
 pub(crate) fn p_value(p: f64) -> String {
     match p {
@@ -90,6 +95,8 @@ mod tests {
         assert_eq!(percent(0.134), "13.4 %");
         assert_eq!(percent(0.0056), "0.56 %");
         assert_eq!(percent(1.0), "100 %");
+        assert_eq!(confidence(0.95), "95 %");
+        assert_eq!(confidence(0.999), "99.9 %");
         assert_eq!(p_value(0.005), "0.005");
         assert_eq!(count(1234), "1234");
         assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");

@@ -101,7 +101,7 @@ pub(crate) const CONVENTIONS: &[(&[Measure], &str)] = &[
     ),
     (
         &[Measure::Adversary, Measure::AdversaryLinear],
-        "an AUC of 0.6 where a coin gives 0.5",
+        "an AUC of 0.6 where a coin gives 0.5, or an R² of 0.1",
     ),
     (
         &[Measure::KolmogorovSmirnov, Measure::DistanceCorrelation],

@@ -1,6 +1,31 @@
 //! The page of an audit: one file, read by a browser without a network.
 
+mod answer;
+mod cells;
+mod compact;
+mod data;
+mod distributions;
+mod facts;
+mod features;
+mod frontier;
+mod means;
+mod measures;
+mod name;
+mod promises;
+mod spark;
+mod view;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use oblivio::Audit;
+
+use crate::text;
+use view::{View, views};
+
+const STYLE: &str = include_str!("style.css");
+
+/// Nothing is fetched: not even a page that was tampered with could send what it shows anywhere.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                      img-src data:; base-uri 'none'; form-action 'none'";
 
 /// The charts' script; empty if it was not there when this crate was built.
 const CHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/charts.js"));
@@ -37,11 +62,137 @@ pub struct FrontierPoint {
 impl Page<'_> {
     /// The whole page.
     pub fn html(&self) -> String {
-        String::new()
+        self.render(CHARTS)
     }
 
     /// The answer, three numbers and the measures as a piece of HTML for notebooks: no script, and styles of its own.
     pub fn compact(&self) -> String {
-        String::new()
+        compact::compact(self).into_string()
+    }
+
+    fn render(&self, charts: &str) -> String {
+        let views = views(self.audit);
+        let title = text::name(self.title);
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    title { "Audit of " (title) }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body {
+                    a.skip href="#main" { "Skip to the answer" }
+                    (self.header())
+                    main #main tabindex="-1" { (self.sections(&views, charts)) }
+                    footer { p { "One file, complete without a network: it holds counts, shares and means, and no row of the table." } }
+                    @if !charts.is_empty() {
+                        script type="application/json" id="audit" { (PreEscaped(data::json(self.audit, &views, self.frontier))) }
+                        script { (PreEscaped(charts)) }
+                    }
+                }
+            }
+        };
+        page.into_string()
+    }
+
+    fn header(&self) -> Markup {
+        html! {
+            header {
+                p.brand { "oblivio audit" }
+                h1 { (name::name(self.title)) }
+                nav aria-label="Sections" { ul {
+                    @for (id, label) in self.contents() { li { a href={ "#" (id) } { (label) } } }
+                } }
+            }
+        }
+    }
+
+    /// The sections there are.
+    fn contents(&self) -> Vec<(&'static str, &'static str)> {
+        let profiles = || self.audit.profiles.iter();
+        let any_cell =
+            |has: fn(&oblivio::CellProfile) -> bool| profiles().any(|p| p.cells.iter().any(has));
+        let all = [
+            ("answer", "Answer", true),
+            (
+                "distributions",
+                "Distributions",
+                profiles().next().is_some(),
+            ),
+            ("means", "Means", any_cell(|cell| cell.mean.is_some())),
+            ("rates", "Decisions", any_cell(|cell| cell.rate.is_some())),
+            ("measures", "Measures", true),
+            ("frontier", "Trade-off", !self.frontier.is_empty()),
+            ("features", "Features", !self.audit.features.is_empty()),
+            ("cells", "Cells", true),
+            ("facts", "What was done", true),
+            ("promises", "Not promised", true),
+        ];
+        let there = all.into_iter().filter(|(_, _, is)| *is);
+        there.map(|(id, label, _)| (id, label)).collect()
+    }
+
+    fn sections(&self, views: &[View], charts: &str) -> Markup {
+        let audit = self.audit;
+        html! {
+            (answer::section(&crate::answer(audit)))
+            @if charts.is_empty() {
+                p.remark { "This program was built without its charts, so the page has tables in their place." }
+            }
+            @if !views.is_empty() { (distributions::section(views)) (means::section(views, audit.resampling.confidence)) }
+            (measures::section(audit))
+            (frontier::section(self.frontier))
+            (features::section(audit))
+            (cells::section(audit))
+            (facts::section(audit, self.facts))
+            (promises::section(audit))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn page(audit: &Audit) -> Page<'_> {
+        Page {
+            audit,
+            title: "scores.csv",
+            facts: &[],
+            frontier: &[],
+        }
+    }
+
+    #[test]
+    fn without_charts_the_page_is_complete_and_says_so() {
+        let audit = sample::full();
+        let html = page(&audit).render("");
+        assert!(html.contains("built without its charts"));
+        assert!(!html.contains("<script"));
+        for (id, _) in page(&audit).contents() {
+            assert!(html.contains(&format!("id=\"{id}\"")), "{id}");
+        }
+        // Every table of a chart is open.
+        assert_eq!(html.matches("<details open").count(), 4);
+    }
+
+    #[test]
+    fn with_charts_the_page_has_the_same_tables() {
+        let audit = sample::full();
+        let (with, without) = (page(&audit).render("draw()"), page(&audit).render(""));
+        assert!(!with.contains("built without its charts"));
+        assert_eq!(with.matches("<td").count(), without.matches("<td").count());
+        assert_eq!(with.matches("<script").count(), 2);
+    }
+
+    #[test]
+    fn the_bundle_stays_inside_its_element() {
+        let lower = CHARTS.to_lowercase();
+        assert!(!lower.contains("</script") && !lower.contains("<!--"));
     }
 }

@@ -139,6 +139,7 @@ fn as_json(audit: &Audit, report: &Report, verdicts: &[Verdict]) -> Value {
     let mut json = json!(audit);
     if let Some(map) = json.as_object_mut() {
         map.insert("schema".into(), json!(1));
+        map.insert("oblivio".into(), json!(env!("CARGO_PKG_VERSION")));
         map.insert("title".into(), json!(report.title));
         map.insert("facts".into(), facts);
         let limits: Vec<Value> = verdicts.iter().map(Verdict::json).collect();

@@ -79,7 +79,6 @@ pub(super) fn facts(
     if let Some(weights) = &args.weights {
         add("weights", weights.clone());
     }
-    add("oblivio", env!("CARGO_PKG_VERSION").to_owned());
     facts
 }
 
