@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The main job on a simulated table of university applicants: fit plain and oblivious ridge regression on one
-# set of rows, score another, and compare what the scores have to do with sex and age there.
+# set of rows, score another, and audit what the scores have to do with sex and age there.
 # Usage: examples/demo.sh PROGRAM OUTPUT_FOLDER
 set -euo pipefail
 program=$1
@@ -23,5 +23,8 @@ for mode in plain oblivious; do
     run predict "$out/$mode.oblivio" "$out/new.csv" --keep sex,age -o "$out/$mode.csv"
 done
 
-printf '\nThe tables under "mean score on these rows" are about rows that no model has seen: 12 groups of sex and age.\n'
-printf 'The plain scores differ from group to group; the oblivious ones hardly more than by chance. Scores: %s\n' "$out"
+run audit "$out/new.csv" --model "$out/oblivious.oblivio" --baseline "$out/plain.oblivio" \
+    --title "University applicants, scored with and without sex and age" -o "$out/report.html" -o "$out/report.csv"
+
+printf '\nAll of this is about rows that no model has seen: 12 groups of sex and age. The plain scores differ from group to\n'
+printf 'group; the means of the oblivious ones hardly more than by chance. Open the report: %s\n' "$out/report.html"

@@ -184,12 +184,13 @@ class _Given:
         self.features: list[NamedColumn] = []
         labels = None if y is None else one_column(y, "y")
         if isinstance(data, Mapping):
-            self.subjects = [("auto", (str(name), one_column(values, str(name))[1])) for name, values in data.items()]
+            self.subjects = [("score", (str(name), one_column(values, str(name))[1])) for name, values in data.items()]
         elif _is_one(data):
-            self.subjects = [("auto", one_column(data, "score"))]
+            self.subjects = [("score", one_column(data, "score"))]
         else:
             self.features = columns_of(data, "x")
-        self.truth = labels if self.subjects else None
+        self.whole_table = not self.subjects
+        self.truth = None if self.whole_table else labels
         if before is not None:
             self._compare(one_column(before, "before"))
         if features is not None:
@@ -197,7 +198,7 @@ class _Given:
                 raise InvalidInputError("the features are given twice: as data and as features; give them once")
             self.features = columns_of(features, "x")
         if labels is not None and not self.subjects:
-            self.subjects = [("auto", labels)]
+            self.subjects = [("target", labels)]
         self._check()
 
     def _compare(self, before: NamedColumn) -> None:
@@ -219,7 +220,8 @@ class _Given:
 
     def run(self, settings: dict[str, Any], sample_weight: Any) -> Any:
         weights = weights_of(sample_weight, _rows(self.sensitive[0]))
-        return _oblivio.AuditModel.run(self.subjects, self.features, self.sensitive, self.truth, weights, settings)
+        features = (self.features, self.whole_table)
+        return _oblivio.AuditModel.run(self.subjects, features, self.sensitive, self.truth, weights, settings)
 
 
 def one_column(data: Any, name: str) -> NamedColumn:

@@ -229,17 +229,18 @@ class OffsetModel:
     @property
     def sensitive_columns(self) -> list[tuple[str, str]]: ...
 
+@final
 class AuditModel:
     HAS_CHARTS: bool
     @staticmethod
     def run(
         subjects: Sequence[tuple[str, _Column]],
-        features: Sequence[_Column],
+        features: tuple[Sequence[_Column], bool],
         sensitive_columns: Sequence[_Column],
         truth: _Column | None,
         weights: _Numbers | None,
         settings: Mapping[str, Any],
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: _Progress = None,
     ) -> AuditModel: ...
     def to_json(self) -> str: ...
     @staticmethod

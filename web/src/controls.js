@@ -51,11 +51,11 @@ export function controls(place, data, state, choose, toggled) {
   return { show };
 }
 
-function cellButton({ label, rows, small }, at, press) {
+function cellButton({ label, full, rows, small }, at, press) {
   const button = element("button");
   button.type = "button";
   button.dataset.cell = at;
-  button.title = `${label}: ${rows} rows${small ? ", a small cell" : ""}`;
+  button.title = `${full}: ${rows} rows${small ? ", a small cell" : ""}`;
   const text = element("bdi", "text");
   text.textContent = label + (small ? " ▲" : "");
   button.append(swatch(at), text);

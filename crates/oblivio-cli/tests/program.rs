@@ -5,7 +5,6 @@ mod common;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use common::Place;

@@ -67,11 +67,12 @@ impl Given {
     }
 }
 
-/// The role of a column; what is neither before nor after is a score or a label by what it holds.
+/// The role of a column; else a score or a label by what it holds.
 fn role(name: &str, column: &Column) -> Role {
     match name {
         "before" => Role::Before,
         "after" => Role::After,
+        "score" => Role::of_scores(column),
         _ => Role::of(column),
     }
 }
@@ -86,14 +87,15 @@ impl AuditModel {
     #[classattr]
     const HAS_CHARTS: bool = HAS_CHARTS;
 
-    /// Measures everything that is defined. Subjects come with their role: before, after, or auto.
+    /// Measures everything that is defined. Subjects come with their role: before, after, score or target; features with
+    /// whether all of them together are audited too.
     #[staticmethod]
     #[pyo3(signature = (subjects, features, sensitive_columns, truth, weights, settings, progress=None))]
     #[allow(clippy::too_many_arguments, reason = "one for each role of a column")]
     fn run<'py>(
         py: Python<'py>,
         subjects: Vec<(String, NamedColumn<'py>)>,
-        features: Vec<NamedColumn<'py>>,
+        features: (Vec<NamedColumn<'py>>, bool),
         sensitive_columns: Vec<NamedColumn<'py>>,
         truth: Option<NamedColumn<'py>>,
         weights: Option<PyReadonlyArray1<'py, f64>>,
@@ -113,7 +115,8 @@ impl AuditModel {
             .map_or(0, |first| column(first).len());
         let rows = AuditRows {
             subjects,
-            features: features.iter().map(column).collect(),
+            features: features.0.iter().map(column).collect(),
+            whole_table: features.1,
             sensitive: sensitive(&sensitive_columns, rows).map_err(raise)?,
             truth: truth.as_ref().map(column),
             weights: weights.map(|weights| weights.as_array().to_vec()),

@@ -38,6 +38,7 @@ fn rows(subject: Column, s: Column) -> AuditRows {
     AuditRows {
         subjects: vec![(Role::of(&subject), subject)],
         features: Vec::new(),
+        whole_table: false,
         sensitive: Sensitive::new(vec![s], count).unwrap(),
         truth: None,
         weights: None,
@@ -419,6 +420,7 @@ fn everything_at_once_and_the_same_again() {
             Column::numbers("noise", noise),
             Column::numbers("carrier", carrier),
         ],
+        whole_table: true,
         sensitive: Sensitive::new(vec![sexes, Column::numbers("age", age)], n).unwrap(),
         truth: Some(Column::numbers("truth", truth)),
         weights: None,
@@ -436,7 +438,11 @@ fn everything_at_once_and_the_same_again() {
     let names: Vec<&str> = audit.against.iter().map(|a| a.name.as_str()).collect();
     assert_eq!(names, ["sex", "age", "sex × age"]);
     let subjects: Vec<&str> = audit.subjects.iter().map(|s| s.name.as_str()).collect();
-    assert_eq!(subjects, ["score", "score (2)"]);
+    assert_eq!(subjects, ["score", "score (2)", "features"]);
+    let table = audit
+        .finding("features", "age", Measure::Adversary)
+        .unwrap();
+    assert!(table.large && table.measured.value > 0.9);
     for measure in
         CELLS
             .into_iter()

@@ -33,6 +33,7 @@ struct Columns {
 #[derive(Serialize)]
 struct Cell {
     label: String,
+    full: String,
     rows: usize,
     small: bool,
 }
@@ -129,7 +130,8 @@ fn columns(against: &oblivio::Against) -> Columns {
         cells: shown
             .iter()
             .map(|&at| Cell {
-                label: text::inline(&against.cells[at].label),
+                label: text::inline(&against.cells[at].brief),
+                full: text::inline(&against.cells[at].label),
                 rows: against.cells[at].rows,
                 small: against.cells[at].small,
             })

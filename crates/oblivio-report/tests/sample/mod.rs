@@ -241,6 +241,7 @@ fn cells(labels: Vec<String>) -> Vec<CellRows> {
 
 fn cell(label: String, rows: usize) -> CellRows {
     CellRows {
+        brief: label.clone(),
         label,
         rows,
         share: rows as f64 / ROWS as f64,

@@ -54,7 +54,7 @@ impl<'a> Target<'a> {
         let cells = || Column {
             name: view.name(),
             values: Values::Categories {
-                levels: view.labels.clone(),
+                levels: view.briefs.clone(),
                 codes: view.cells.clone(),
             },
         };

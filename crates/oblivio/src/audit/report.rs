@@ -85,6 +85,8 @@ pub struct Against {
 pub struct CellRows {
     /// The cell in words.
     pub label: String,
+    /// The same without the names of the columns.
+    pub brief: String,
     /// Its rows.
     pub rows: usize,
     /// Its share of the weight of all rows.
@@ -168,7 +170,15 @@ pub struct FeatureFinding {
 }
 
 impl Role {
-    /// Numbers of more than a few kinds are a score, all else is a label.
+    /// What a column of scores or decisions is: numbers of more than two kinds are a score.
+    pub fn of_scores(column: &Column) -> Self {
+        match &column.values {
+            Values::Numbers(values) if more_than_two(values) => Self::Score,
+            _ => Self::Label,
+        }
+    }
+
+    /// What a target is: numbers of more than a few kinds are a score, all else is a label.
     pub fn of(column: &Column) -> Self {
         match (&column.values, Kind::of(column)) {
             (Values::Numbers(_), Kind::Continuous) => Self::Score,
@@ -184,4 +194,13 @@ impl Audit {
             finding.subject == subject && finding.against == against && finding.measure == measure
         })
     }
+}
+
+/// Whether there are more than two distinct values, without looking at all of many.
+pub(super) fn more_than_two(values: &[f64]) -> bool {
+    let first = values.first();
+    let second = values.iter().find(|value| Some(*value) != first);
+    values
+        .iter()
+        .any(|value| Some(value) != first && Some(value) != second)
 }

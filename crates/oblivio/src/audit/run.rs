@@ -23,8 +23,10 @@ use crate::watch::Watch;
 pub struct AuditRows {
     /// Scores and labels. One of role [`Role::Before`] is followed by its [`Role::After`].
     pub subjects: Vec<(Role, Column)>,
-    /// Single features, and all of them together.
+    /// Features, to be ranked by how much they depend on S.
     pub features: Vec<Column>,
+    /// Whether all features together are audited too.
+    pub whole_table: bool,
     /// The sensitive columns.
     pub sensitive: Sensitive,
     /// The true labels, for equalised odds.
@@ -103,7 +105,8 @@ impl AuditSettings {
         for (role, column) in &rows.subjects {
             let mut subject = SubjectRows::new(*role, column, self.positive.as_deref())?;
             if self.wants(&DECISIONS) {
-                audit.notes.extend(subject.decide(self.threshold, weights));
+                let note = subject.decide(self.positive.as_deref(), self.threshold, weights);
+                audit.notes.extend(note);
             }
             subjects.push(subject);
         }
@@ -160,7 +163,8 @@ impl AuditSettings {
             });
         }
         if !rows.features.is_empty() {
-            self.features(&mut audit, &rows.features, &kernels, &targets, &sides)?;
+            let given = (&rows.features[..], rows.whole_table);
+            self.features(&mut audit, given, &kernels, &targets, &sides)?;
         }
         in_order(&mut audit);
         Ok(audit)
@@ -203,11 +207,11 @@ impl AuditSettings {
         Ok(())
     }
 
-    /// All features together, where nothing else is audited, and one by one.
+    /// All features together, if asked for, and one by one.
     fn features(
         &self,
         audit: &mut Audit,
-        features: &[Column],
+        (features, whole_table): (&[Column], bool),
         kernels: &Kernels,
         targets: &[Target],
         sides: &[HsicSide],
@@ -217,11 +221,7 @@ impl AuditSettings {
         if features.is_empty() {
             return Ok(());
         }
-        let scores = audit
-            .subjects
-            .iter()
-            .any(|subject| subject.role != Role::Label);
-        if !scores {
+        if whole_table {
             let name = unique("features", &audit.subjects);
             let beyond = Beyond {
                 name: &name,
@@ -229,10 +229,12 @@ impl AuditSettings {
                 source: Source::Table(&features),
             };
             self.beyond_cells(audit, &beyond, kernels, targets, sides)?;
-            audit.subjects.push(Subject {
-                name,
-                role: Role::Features,
-            });
+            if audit.findings.iter().any(|finding| finding.subject == name) {
+                audit.subjects.push(Subject {
+                    name,
+                    role: Role::Features,
+                });
+            }
         }
         if self.measures.is_empty() {
             let ranked = kernels.ranked(&features, targets);
@@ -337,14 +339,16 @@ impl AuditSettings {
             mass[cell as usize] += weights.map_or(1.0, |weights| weights[row]);
         }
         let total: f64 = mass.iter().sum();
-        let cells = view.labels.iter().zip(rows.iter().zip(&mass));
+        let words = view.labels.iter().zip(&view.briefs);
+        let cells = words.zip(rows.iter().zip(&mass));
         Against {
             name: view.name(),
             columns: view.columns.iter().map(|c| c.name.clone()).collect(),
             kinds: view.kinds.clone(),
             cells: cells
-                .map(|(label, (&rows, mass))| CellRows {
+                .map(|((label, brief), (&rows, mass))| CellRows {
                     label: label.clone(),
+                    brief: brief.clone(),
                     rows,
                     share: mass / total,
                     small: rows < self.least_rows,
@@ -446,7 +450,7 @@ fn unique(name: &str, taken: &[Subject]) -> String {
 
 /// A finding, with the cells that differ most in words.
 fn finding(subject: &str, against: &Against, found: Found) -> Finding {
-    let label = |cell: usize| &against.cells[cell].label;
+    let label = |cell: usize| &against.cells[cell].brief;
     let between = |(least, most)| format!("between {} and {}", label(least), label(most));
     let detail = found.detail.or(found.pair.map(between));
     Finding {

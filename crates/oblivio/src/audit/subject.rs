@@ -1,7 +1,7 @@
 //! A subject as the measures take it: numbers or classes, and decisions.
 
 use super::cells::Outcome;
-use super::report::Role;
+use super::report::{Role, more_than_two};
 use crate::column::{Column, Values};
 use crate::encoder::complete;
 use crate::error::{Error, Result};
@@ -57,18 +57,22 @@ impl SubjectRows {
         }
     }
 
-    /// Draws the line of a score that has none yet, and says in words where it is if nobody gave it.
+    /// Draws the line of a score that has none yet, and says in words which decisions are positive if nobody did.
     pub(super) fn decide(
         &mut self,
+        positive: Option<&str>,
         threshold: Option<f64>,
         weights: Option<&[f64]>,
     ) -> Option<String> {
+        let name = &self.column.name;
+        if self.positive.is_some() {
+            let last = self.column.sorted_levels().pop()?;
+            let note = format!("`{name}`: `{last}` counts as a positive decision");
+            return positive.is_none().then_some(note);
+        }
         let Values::Numbers(scores) = &self.column.values else {
             return None;
         };
-        if self.positive.is_some() {
-            return None;
-        }
         let (line, why) = match threshold {
             Some(line) => (line, None),
             None if scores.iter().all(|score| (0.0..=1.0).contains(score)) => {
@@ -80,8 +84,7 @@ impl SubjectRows {
         self.positive = Some(decided);
         why.map(|why| {
             format!(
-                "`{}`: a score of at least {line:.4} counts as a positive decision ({why}); give the threshold you use",
-                self.column.name
+                "`{name}`: a score of at least {line:.4} counts as a positive decision ({why}); give the threshold you use"
             )
         })
     }
@@ -89,17 +92,11 @@ impl SubjectRows {
 
 /// Whether each row has the positive one of two labels: the named one against all others, or the last of two.
 pub(super) fn positives(column: &Column, positive: Option<&str>) -> Result<Option<Vec<bool>>> {
-    if let (Values::Numbers(values), None) = (&column.values, positive) {
-        // Scores have thousands of values: they need not be made categories to see that they are not two.
-        let mut seen: Vec<f64> = Vec::new();
-        for value in values {
-            if !seen.contains(value) {
-                seen.push(*value);
-            }
-            if seen.len() > 2 {
-                return Ok(None);
-            }
-        }
+    // Scores have thousands of values: they need not be made categories to see that they are not two.
+    if let (Values::Numbers(values), None) = (&column.values, positive)
+        && more_than_two(values)
+    {
+        return Ok(None);
     }
     if matches!(column.values, Values::Numbers(_)) && Kind::of(column) == Kind::Continuous {
         return Ok(None);

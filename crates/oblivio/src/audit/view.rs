@@ -13,6 +13,8 @@ pub(super) struct View {
     pub(super) cells: Vec<u32>,
     /// The cells in words; every one has rows.
     pub(super) labels: Vec<String>,
+    /// The same without the names of the columns.
+    pub(super) briefs: Vec<String>,
 }
 
 impl View {
@@ -44,6 +46,7 @@ impl View {
             kinds: partition.columns().map(|(_, kind)| kind).collect(),
             cells: partition.assign(&sensitive)?.cells,
             labels: (0..partition.len()).map(|c| partition.label(c)).collect(),
+            briefs: (0..partition.len()).map(|c| partition.brief(c)).collect(),
             columns,
         })
     }

@@ -187,6 +187,25 @@ impl Axis {
         }
     }
 
+    /// A category or bin in as few words as will do beside others, without the column's name.
+    pub(super) fn brief(&self, position: u32) -> String {
+        if position == self.present() {
+            return "missing".into();
+        }
+        match &self.cut {
+            Cut::Categories { levels } => levels[position as usize].clone(),
+            Cut::Bins { edges, .. } => {
+                let low = position.checked_sub(1).and_then(|k| edges.get(k as usize));
+                match (low, edges.get(position as usize)) {
+                    (None, None) => "any".into(),
+                    (None, Some(high)) => format!("< {}", short(*high)),
+                    (Some(low), None) => format!("≥ {}", short(*low)),
+                    (Some(low), Some(high)) => format!("{} to {}", short(*low), short(*high)),
+                }
+            }
+        }
+    }
+
     /// Refuses what cannot have come from a fit (a damaged or hostile model file).
     pub(super) fn is_sound(&self) -> bool {
         match &self.cut {

@@ -240,6 +240,13 @@ impl Partition {
         )
     }
 
+    /// The cell in few words, without the names of the columns: `F, 25 to 40`.
+    pub fn brief(&self, cell: usize) -> String {
+        let axes = self.axes.iter().zip(&self.keys[cell]);
+        let words: Vec<String> = axes.map(|(axis, &at)| axis.brief(at)).collect();
+        words.join(", ")
+    }
+
     fn describe(&self, ranges: &[Range<u32>]) -> String {
         if self.axes.is_empty() {
             return "all rows".into();

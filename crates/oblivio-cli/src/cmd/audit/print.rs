@@ -145,10 +145,9 @@ fn small(audit: &Audit, out: &mut dyn Write) -> io::Result<()> {
         if small > 0 {
             writeln!(
                 out,
-                "note: {} of {} of {} are small: flagged in the report, and not in largest differences",
-                small,
-                counted(against.cells.len(), "cell"),
-                against.name
+                "note: small cells of {}: {small} of {}; in the report, and not in largest differences",
+                against.name,
+                against.cells.len()
             )?;
         }
     }

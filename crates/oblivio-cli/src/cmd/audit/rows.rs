@@ -144,6 +144,7 @@ impl Columns {
                 Some(column.to_numbers().context("--weights needs numbers")?)
             }
         };
+        let whole_table = subjects.is_empty();
         // Without scores the labels are what is audited; with them they are the truth.
         let (labels, truth) = if subjects.is_empty() {
             (target, None)
@@ -154,6 +155,7 @@ impl Columns {
         Ok(AuditRows {
             subjects,
             features: find(&self.features)?,
+            whole_table,
             sensitive: Sensitive::new(find(&self.sensitive)?, table.rows())?,
             truth,
             weights,
@@ -165,7 +167,10 @@ fn scores(table: &Table, args: &Args) -> Result<Vec<(Role, Column)>> {
     let read = |name: &String| table.column(name).cloned();
     let Some(before) = &args.before else {
         let columns = args.score.iter().map(read).collect::<Result<Vec<_>>>()?;
-        return Ok(columns.into_iter().map(|c| (Role::of(&c), c)).collect());
+        return Ok(columns
+            .into_iter()
+            .map(|c| (Role::of_scores(&c), c))
+            .collect());
     };
     let [after] = &args.score[..] else {
         bail!("--before goes with one --score; audit the others in a run of their own");
