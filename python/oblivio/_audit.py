@@ -104,8 +104,8 @@ def audit(
     Parameters
     ----------
     data : array-like, frame or dict
-        One column: scores, or labels. Several columns: features, audited together and one by one. A dictionary: several
-        scores by name.
+        A list, Series or array of one dimension: scores, or labels. A frame or a matrix: features, audited together and
+        one by one. A dictionary: several scores by name.
     sensitive : array-like, Series or frame
         The sensitive features: each is looked at by itself, and all together.
     y : array-like, optional
@@ -230,6 +230,8 @@ def one_column(data: Any, name: str) -> NamedColumn:
     if len(columns) != 1:
         raise InvalidInputError(f"{name} must be one column, got {len(columns)}")
     found, values = columns[0]
+    if isinstance(values, tuple) and list(values[0]) == ["false", "true"]:
+        values = values[1].astype(np.float64)
     return (name if found == f"{name}_0" else found), values
 
 
@@ -267,11 +269,9 @@ def _rows(column: NamedColumn) -> int:
 
 
 def spelled(label: Any) -> str:
-    """A label as the engine spells it: 1.0 is `1`, True is `true`."""
-    if isinstance(label, (bool, np.bool_)):
-        return "true" if label else "false"
-    if isinstance(label, numbers.Real) and float(label).is_integer():
-        return str(int(label))
+    """A label as the engine spells it: 1.0 and True are both `1`."""
+    if isinstance(label, (bool, np.bool_, numbers.Real)) and float(label).is_integer():
+        return str(int(float(label)))
     return str(label)
 
 

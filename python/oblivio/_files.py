@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
@@ -28,6 +29,8 @@ class Saved:
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file whole or not at all."""
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     descriptor, temporary = tempfile.mkstemp(prefix=".oblivio-", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

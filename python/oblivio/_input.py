@@ -145,14 +145,21 @@ def sensitive_columns(data: Any, names: Sequence[str] | None = None) -> list[Nam
     return columns
 
 
+def _given_as(what: str) -> str:
+    """What the user calls it."""
+    return {"x": "data", "score": "data", "sensitive_feature": "sensitive_features"}.get(what, what)
+
+
 def _array_columns(data: Any, what: str) -> list[NamedColumn]:
     array = np.asarray(data)
     if array.ndim == 0:
-        raise InvalidInputError(f"{what}s must be an array, a list, a Series or a frame, got {type(data).__name__}")
+        raise InvalidInputError(
+            f"{_given_as(what)} must be an array, a list, a Series or a frame, got {type(data).__name__}"
+        )
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
-        raise InvalidInputError(f"{what}s has {array.ndim} dimensions; one or two are needed")
+        raise InvalidInputError(f"{_given_as(what)} has {array.ndim} dimensions; one or two are needed")
     columns: list[NamedColumn] = []
     for k in range(array.shape[1]):
         name, values = f"{what}_{k}", array[:, k]

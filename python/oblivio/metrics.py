@@ -236,12 +236,10 @@ def score_distance(
     """
     names = {"wasserstein": "wasserstein", "kolmogorov-smirnov": "kolmogorov-smirnov"}
     found = _measured(scores, sensitive, None, _chosen(names, "kind", kind), options)
-    unit = found["further"].get("in-units-of-the-score")
-    if unit is not None and not standardize:
-        scale = unit / found["value"] if found["value"] else 1.0
+    if kind == "wasserstein" and not standardize:
         for name in ("expected", "critical", "lower", "upper"):
-            found[name] *= scale
-        found["value"] = unit
+            found[name] *= found["further"]["standard-deviation"]
+        found["value"] = found["further"]["in-units-of-the-score"]
     return Measure(found)
 
 
@@ -364,6 +362,6 @@ def _measured(
 
 
 def _chosen(names: dict[str, str], parameter: str, value: Any) -> str:
-    if value not in names:
+    if not isinstance(value, str) or value not in names:
         raise InvalidInputError(f"{parameter} must be one of {', '.join(names)}, got {value!r}")
     return names[value]

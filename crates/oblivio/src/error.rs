@@ -21,6 +21,10 @@ pub enum Error {
         value: f64,
     },
 
+    /// A number too large to be squared.
+    #[error("column `{name}` holds {value}; its square overflows: give it in a larger unit")]
+    OutOfSize { name: String, value: f64 },
+
     /// Two inputs that should describe the same rows do not.
     #[error("{what} has {found} rows but {needed} are needed; give one value per row")]
     Length {

@@ -223,7 +223,11 @@ impl Comparison<'_> {
     fn means(&self, draws: &Draws, grid: &Grid) -> [Found; 2] {
         let ratio = draws.measured(Measure::CorrelationRatio, |s| s.correlation_ratio);
         let rows = effective_rows(self.weights, self.rows());
-        let debiased = debiased(ratio.value, self.occupied() as f64, rows);
+        let debiased = if grid.len() > 1 {
+            debiased(ratio.value, self.occupied() as f64, rows)
+        } else {
+            0.0
+        };
         let unit = grid.deviation();
         let gap = draws.measured(Measure::MeanGap, |s| s.gap.difference() / unit);
         let raw = draws.here.gap.difference();
@@ -231,6 +235,7 @@ impl Comparison<'_> {
             Found::new(Measure::CorrelationRatio, ratio).with("debiased", debiased),
             Found::new(Measure::MeanGap, gap)
                 .with("in-units-of-the-score", raw)
+                .with("standard-deviation", unit)
                 .between(draws.here.gap.pair),
         ]
     }
@@ -248,6 +253,7 @@ impl Comparison<'_> {
         [
             Found::new(Measure::Wasserstein, moved(wasserstein, raw / unit))
                 .with("in-units-of-the-score", raw)
+                .with("standard-deviation", unit)
                 .between(transport.pair),
             Found::new(Measure::KolmogorovSmirnov, moved(kolmogorov, most.most)).between(most.pair),
         ]

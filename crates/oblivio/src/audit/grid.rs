@@ -62,16 +62,22 @@ impl Grid {
         let mut places = vec![0; scores.len()];
         let (mut values, mut ends) = (Vec::new(), Vec::new());
         let (mut mass, mut sum, mut before) = (0.0, 0.0, 0.0);
+        let mut first = f64::NAN;
         for (k, &row) in order.iter().enumerate() {
             let row = row as usize;
             places[row] = values.len() as u32;
+            if mass == 0.0 {
+                first = scores[row];
+            }
             mass += weight(row);
             sum += weight(row) * scores[row];
             let next = order.get(k + 1).map(|&next| scores[next as usize]);
             // A place whose rows weigh nothing joins the next one.
             let full = next.is_none() || (next != Some(scores[row]) && mass > 0.0 && mass >= share);
             if full {
-                values.push(if mass > 0.0 { sum / mass } else { scores[row] });
+                // A single value is kept as it is: the mean of equal numbers may round.
+                let single = first == scores[row] || mass == 0.0;
+                values.push(if single { scores[row] } else { sum / mass });
                 before += mass;
                 ends.push(before);
                 (mass, sum) = (0.0, 0.0);

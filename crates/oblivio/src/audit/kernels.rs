@@ -7,6 +7,7 @@ use super::hsic::{Hsic, HsicSettings, HsicSide, hsic};
 use super::measure::Measure;
 use super::report::FeatureFinding;
 use super::resampling::Resampling;
+use super::subject::check_size;
 use super::view::View;
 use crate::column::{Column, Values};
 use crate::error::{Error, Result};
@@ -274,6 +275,7 @@ pub(super) fn prepared(features: &[Column]) -> Result<(Vec<Column>, Vec<String>)
                         value: numbers[row],
                     });
                 }
+                check_size(&column.name, numbers)?;
                 let known: Vec<f64> = numbers.iter().copied().filter(|v| !v.is_nan()).collect();
                 if known.is_empty() {
                     dropped.push(column.name.clone());

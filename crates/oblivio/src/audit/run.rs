@@ -35,6 +35,24 @@ pub struct AuditRows {
     pub weights: Option<Vec<f64>>,
 }
 
+impl AuditRows {
+    fn select(&self, rows: &[usize]) -> Self {
+        let select = |columns: &[Column]| columns.iter().map(|c| c.select(rows)).collect();
+        let subjects = self.subjects.iter();
+        Self {
+            subjects: subjects.map(|(role, c)| (*role, c.select(rows))).collect(),
+            features: select(&self.features),
+            whole_table: self.whole_table,
+            sensitive: self.sensitive.select(rows),
+            truth: self.truth.as_ref().map(|column| column.select(rows)),
+            weights: self
+                .weights
+                .as_ref()
+                .map(|weights| rows.iter().map(|&row| weights[row]).collect()),
+        }
+    }
+}
+
 /// How an audit is made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditSettings {
@@ -78,9 +96,15 @@ impl Default for AuditSettings {
 const LEAST_ROWS: usize = 2;
 
 impl AuditSettings {
-    /// Measures everything that is defined for these rows.
+    /// Measures everything that is defined for these rows; those that weigh nothing are no rows.
     pub fn run(&self, rows: &AuditRows, watch: &Watch) -> Result<Audit> {
         self.check(rows)?;
+        if let Some(weights) = &rows.weights
+            && weights.contains(&0.0)
+        {
+            let kept: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
+            return self.run(&rows.select(&kept), watch);
+        }
         let weights = rows.weights.as_deref();
         let views = self.views(&rows.sensitive, weights)?;
         let against: Vec<Against> = views.iter().map(|v| self.against(v, weights)).collect();

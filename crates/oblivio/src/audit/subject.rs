@@ -21,6 +21,9 @@ pub(super) struct SubjectRows {
 impl SubjectRows {
     pub(super) fn new(role: Role, column: &Column, positive: Option<&str>) -> Result<Self> {
         complete(column)?;
+        if let Values::Numbers(numbers) = &column.values {
+            check_size(&column.name, numbers)?;
+        }
         let (levels, codes) = match column.values {
             Values::Numbers(_) => Default::default(),
             Values::Categories { .. } => column.sorted_categories(),
@@ -68,7 +71,9 @@ impl SubjectRows {
         if self.positive.is_some() {
             let last = self.column.sorted_levels().pop()?;
             let note = format!("`{name}`: `{last}` counts as a positive decision");
-            return positive.is_none().then_some(note);
+            let named =
+                positive.is_some_and(|p| self.column.sorted_levels().iter().any(|l| l == p));
+            return (!named).then_some(note);
         }
         let Values::Numbers(scores) = &self.column.values else {
             return None;
@@ -87,6 +92,18 @@ impl SubjectRows {
                 "`{name}`: a score of at least {line:.4} counts as a positive decision ({why}); give the threshold you use"
             )
         })
+    }
+}
+
+/// Refuses numbers whose squares would overflow.
+pub(super) fn check_size(name: &str, numbers: &[f64]) -> Result<()> {
+    const LARGEST: f64 = 1e150;
+    match numbers.iter().find(|number| number.abs() > LARGEST) {
+        None => Ok(()),
+        Some(number) => Err(Error::OutOfSize {
+            name: name.to_owned(),
+            value: *number,
+        }),
     }
 }
 
@@ -123,7 +140,9 @@ fn median(scores: &[f64], weights: Option<&[f64]>) -> f64 {
     let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_unstable_by(|&a, &b| scores[a].total_cmp(&scores[b]));
-    let half = order.iter().map(|&row| weight(row)).sum::<f64>() / 2.0;
+    let total: f64 = order.iter().map(|&row| weight(row)).sum();
+    // A little less than half: sums of weights round, and equal weights must give the median of equal rows.
+    let half = total / 2.0 * (1.0 - 1e-12);
     let mut below = 0.0;
     for &row in &order {
         below += weight(row);

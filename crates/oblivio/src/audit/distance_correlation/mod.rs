@@ -38,7 +38,8 @@ const FEWEST_ROWS: usize = 4;
 
 /// The distance correlation of `x` and `s`, in O(n log n).
 ///
-/// Weights are repetitions: whole weights give what as many equal rows would. Rows of weight zero are left out.
+/// Weights are repetitions: whole weights give what as many equal rows would; those that add up to less than the number of
+/// rows are first scaled to it. Rows of weight zero are left out.
 ///
 /// Up to 50 000 rows the level under independence comes from shuffles of `s` against `x`, and the interval from drawing all
 /// rows again. Beyond, the value is still that of all rows; the p-value is that of Shen, Panda and Vogelstein (2022),
@@ -115,22 +116,21 @@ impl Columns {
             weights: of(weights),
         };
         columns.enough()?;
-        Ok(columns)
+        let total: f64 = columns.weights.iter().sum();
+        let scale = (rows.len() as f64 / total).max(1.0);
+        let weights = columns.weights.iter().map(|weight| weight * scale);
+        Ok(Self {
+            weights: weights.collect(),
+            ..columns
+        })
     }
 
     fn enough(&self) -> Result<()> {
-        let total: f64 = self.weights.iter().sum();
         if self.weights.len() < FEWEST_ROWS {
             Err(Error::TooFewRows {
                 what: "a distance correlation",
                 found: self.weights.len(),
                 needed: FEWEST_ROWS,
-            })
-        } else if total < FEWEST_ROWS as f64 {
-            Err(Error::InvalidParameter {
-                name: "the sum of the weights",
-                expected: "at least 4, as weights say how often rows count",
-                value: total.to_string(),
             })
         } else {
             Ok(())

@@ -176,8 +176,17 @@ fn what_has_no_correlation_has_none() {
         refused(&[f64::NAN; 4], None),
         Error::NotFinite { .. }
     ));
-    assert!(matches!(
-        refused(&[1.0, 2.0, 3.0, 4.0], Some(&[0.25; 4])),
-        Error::InvalidParameter { .. }
-    ));
+}
+
+#[test]
+fn the_unit_of_small_weights_is_of_no_matter() {
+    let (x, s) = (noise(0, 30), noise(1, 30));
+    let weights =
+        |unit: f64| -> Vec<f64> { (0..30).map(|i| unit * f64::from(1 + i % 3)).collect() };
+    let (one, other) = (
+        found(&x, &s, Some(&weights(0.01))),
+        found(&x, &s, Some(&weights(0.2))),
+    );
+    assert!((one.biased - other.biased).abs() < 1e-12);
+    assert!((one.unbiased - other.unbiased).abs() < 1e-12);
 }
