@@ -29,7 +29,7 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """Everything that was found, by the schema of ``docs/audit.md``."""
         found: dict[str, Any] = json.loads(self._model.to_json())
-        return found
+        return {"schema": 1, "oblivio": _oblivio.__version__, "title": self.title} | found
 
     def to_frame(self) -> Any:
         """The measures, one row for each: a pandas frame if pandas is installed, else a dictionary of columns."""
@@ -43,7 +43,7 @@ class Audit:
 
     def to_json(self, path: Any = None) -> str | None:
         """Everything that was found as JSON: written to a file, or returned."""
-        return _written(self._model.to_json(), path)
+        return _written(json.dumps(self.to_dict(), ensure_ascii=False), path)
 
     def to_html(self, path: Any = None) -> str | None:
         """One page that needs no other file and no network: written to a file, or returned."""
@@ -165,7 +165,7 @@ def audit(
         "positive": None if pos_label is None else spelled(pos_label),
         "bins": count("bins", bins),
         "min_rows": count("min_rows", min_rows),
-        "measures": [] if measures is None else [measures] if isinstance(measures, str) else list(measures),
+        "measures": _names(measures),
         "one_by_one": True,
         "permutations": count("n_permutations", n_permutations),
         "resamples": count("n_resamples", n_resamples),
@@ -273,6 +273,15 @@ def spelled(label: Any) -> str:
     if isinstance(label, (bool, np.bool_, numbers.Real)) and float(label).is_integer():
         return str(int(float(label)))
     return str(label)
+
+
+def _names(measures: Any) -> list[str]:
+    if measures is None:
+        return []
+    names = [measures] if isinstance(measures, str) else measures
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        raise InvalidInputError(f"measures must be names, got {measures!r}")
+    return list(names)
 
 
 def _points(frontier: Any) -> list[tuple[str, float, float, bool]]:

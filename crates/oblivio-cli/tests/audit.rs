@@ -145,6 +145,20 @@ fn limits_are_a_gate() {
     assert_eq!(audit("--at-most equalized-odds=0.1").status.code(), Some(1));
     assert_eq!(audit("--at-most beta").status.code(), Some(2));
     assert_eq!(audit("--at-most bata=1").status.code(), Some(2));
+    assert_eq!(audit("--at-least beta=0.1").status.code(), Some(1));
+    // An adversary against numbers is scored by R², and a limit for AUC is not for it.
+    let of_age = "audit new.csv --sensitive age --score success --measures adversary";
+    let limited = |limit: &str| place.output(&format!("{of_age} {QUICK} --at-most {limit}"));
+    assert_eq!(limited("adversary=0.6").status.code(), Some(1));
+    assert_eq!(limited("adversary-r2=0.9").status.code(), Some(0));
+    assert_eq!(limited("adversary-r2=0.001").status.code(), Some(3));
+    // Too few rows for the limit: independent scores would not keep it either.
+    let hopeless = audit("--at-most beta=0.0001").stderr;
+    assert!(
+        String::from_utf8(hopeless)
+            .unwrap()
+            .contains("needs more rows or fewer cells")
+    );
 }
 
 #[test]

@@ -52,14 +52,15 @@ pub(crate) struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// Whether there is a before and the value is further on the side of dependence.
+    /// Whether there is a before and the value is further on the side of dependence, by more than its interval is wide there.
     pub fn is_worse(&self) -> bool {
-        let now = self.now.measured.value;
+        let now = &self.now.measured;
         self.before.is_some_and(|before| {
+            let before = before.measured.value;
             if self.now.measure.grows() {
-                now > before.measured.value
+                now.value > before && now.lower > before
             } else {
-                now < before.measured.value
+                now.value < before && now.upper < before
             }
         })
     }

@@ -81,6 +81,7 @@ fn more_than_before() {
     for finding in &mut audit.findings {
         if finding.measure == Measure::CorrelationRatio && after(finding) {
             finding.measured.value = 0.2;
+            finding.measured.lower = 0.18;
         }
     }
     let answer = answer(&audit);
@@ -89,7 +90,7 @@ fn more_than_before() {
             .headline
             .starts_with("Scores depend more on sex and age than before: ")
     );
-    let worse = "There is more dependence than before by: share of variance explained (13.4 % before, 20.0 % now); adversary";
+    let worse = "There is more dependence than before by: share of variance explained (13.4 % before, 20.0 % now)";
     assert!(answer.sentences.iter().any(|s| s.starts_with(worse)));
 }
 

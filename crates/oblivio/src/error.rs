@@ -21,6 +21,22 @@ pub enum Error {
         value: f64,
     },
 
+    /// Texts that are no labels.
+    #[error(
+        "column `{column}` has {found} different texts; labels have at most {most}: leave it out, or join them"
+    )]
+    TooManyClasses {
+        column: String,
+        found: usize,
+        most: usize,
+    },
+
+    /// Measures that what is audited does not have.
+    #[error(
+        "{measures} is not defined for this input: means and distances need scores that are numbers, distance correlation one sensitive column of numbers, decisions two labels or a threshold, equalised odds true labels"
+    )]
+    NotDefined { measures: String },
+
     /// A number too large to be squared.
     #[error("column `{name}` holds {value}; its square overflows: give it in a larger unit")]
     OutOfSize { name: String, value: f64 },

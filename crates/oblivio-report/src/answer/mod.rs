@@ -64,7 +64,7 @@ pub fn answer(audit: &Audit) -> Answer {
     said.extend(sentences::others(audit, &pair, against));
     said.extend(sentences::small_cells(against));
     Answer {
-        headline: verdict(&pair, against, &changes),
+        headline: verdict(&pair, against, &changes, audit.resampling.permutations),
         sentences: said,
         numbers: figures(&changes),
     }
@@ -97,7 +97,7 @@ const LEADING: &[Measure] = &[
     Measure::Adversary,
 ];
 
-fn verdict(pair: &Pair, against: &Against, changes: &[Change]) -> String {
+fn verdict(pair: &Pair, against: &Against, changes: &[Change], shuffles: usize) -> String {
     let (subject, plural) = noun(pair);
     let columns = list(&against.columns);
     let depend = if plural { "depend" } else { "depends" };
@@ -108,6 +108,12 @@ fn verdict(pair: &Pair, against: &Against, changes: &[Change]) -> String {
         return format!("No dependence of {lower} on {columns} was detected.");
     }
     let size = extent(changes);
+    if hardly(changes, shuffles) {
+        return format!(
+            "Hardly more dependence of {} on {columns} than chance gives: {size}.",
+            lower(&subject)
+        );
+    }
     if lead.now.detectable && lead.is_worse() {
         format!("{subject} {depend} more on {columns} than before: {size}.")
     } else if changes.iter().any(was) {
@@ -115,6 +121,15 @@ fn verdict(pair: &Pair, against: &Against, changes: &[Change]) -> String {
     } else {
         format!("{subject} {depend} on {columns}: {size}.")
     }
+}
+
+/// Whether what is detectable may well be chance, as many measures were taken: none of them is as rare as one case of twenty
+/// shared among all, nor beyond all shuffles.
+fn hardly(changes: &[Change], shuffles: usize) -> bool {
+    let rarest = changes.iter().map(|change| change.now.measured.p_value);
+    let rarest = rarest.fold(1.0, f64::min);
+    let beyond_all = (1.0 + 1e-9) / (shuffles as f64 + 1.0);
+    rarest > f64::max(0.05 / changes.len() as f64, beyond_all)
 }
 
 /// By how many measures the dependence is detectable, and by how many it is large.

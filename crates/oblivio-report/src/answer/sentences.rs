@@ -81,7 +81,7 @@ pub(super) fn single_columns(
         .filter(|(_, alone)| {
             let newly_large = alone.now.large && !together.now.large;
             let newly_detectable = alone.now.detectable && !together.now.detectable;
-            let further = alone.now.detectable && alone.excess() > together.excess();
+            let further = alone.now.detectable && alone.excess() > 1.5 * together.excess();
             newly_large || newly_detectable || further
         })
         .map(|(against, alone)| {
@@ -115,7 +115,9 @@ pub(super) fn unnoticed(changes: &[Change]) -> Option<String> {
             " What is large but not detectable may be chance or not: there are too few rows to tell."
         }
     };
-    (!lead.detectable).then(|| {
+    // Constant scores or a single cell: there is nothing to tell.
+    let tells = lead.measured.critical > 5e-5 && lead.measured.critical < 0.5;
+    (!lead.detectable && tells).then(|| {
         format!(
             "Not detected is not independent: on {} rows, a {} {side} {critical} cannot be told from chance.{large}",
             count(lead.measured.rows),

@@ -8,10 +8,14 @@ use rayon::prelude::*;
 
 use super::grid::Grid;
 use super::measure::{Measure, Measured};
+use super::odds::Odds;
 use super::resampling::Resampling;
 use super::transport;
 use crate::error::Result;
 use crate::watch::Watch;
+
+/// No more cells than this, the largest, are compared with each other: pairs grow with the square of the cells.
+const MOST_COMPARED: usize = 200;
 
 /// What is held against the cells.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +115,7 @@ impl Extremes {
         pair: (0, 0),
     };
 
-    fn of(values: impl Iterator<Item = (usize, f64)>) -> Self {
+    pub(super) fn of(values: impl Iterator<Item = (usize, f64)>) -> Self {
         values.fold(Self::NONE, |mut found, (cell, value)| {
             if found.least.is_nan() || value < found.least {
                 (found.least, found.pair.0) = (value, cell);
@@ -123,7 +127,7 @@ impl Extremes {
         })
     }
 
-    fn difference(self) -> f64 {
+    pub(super) fn difference(self) -> f64 {
         self.most - self.least
     }
 
@@ -142,30 +146,47 @@ impl Comparison<'_> {
         self.cells.len()
     }
 
-    fn weight(&self, row: usize) -> f64 {
+    pub(super) fn weight(&self, row: usize) -> f64 {
         self.weights.map_or(1.0, |weights| weights[row])
     }
 
-    /// The cells that take part in largest differences.
-    fn usable(&self) -> Vec<bool> {
+    /// The cells that take part in largest differences among rows of these cells: those with enough rows, or if fewer
+    /// than two have, all; of many, the largest.
+    pub(super) fn usable(&self, cells: impl Iterator<Item = u32>) -> Vec<bool> {
         let mut rows = vec![0; self.count];
-        for &cell in self.cells {
-            rows[cell as usize] += 1;
-        }
-        let large: Vec<bool> = rows.iter().map(|&n| n >= self.least_rows.max(1)).collect();
-        if large.iter().filter(|large| **large).count() >= 2 {
-            large
+        cells.for_each(|cell| rows[cell as usize] += 1);
+        let mut large = rows
+            .iter()
+            .filter(|&&n| n >= self.least_rows.max(1))
+            .count();
+        let least = if large >= 2 {
+            self.least_rows.max(1)
         } else {
-            rows.iter().map(|&n| n > 0).collect()
+            large = rows.iter().filter(|&&n| n > 0).count();
+            1
+        };
+        let mut order: Vec<usize> = (0..self.count).collect();
+        order.sort_by_key(|&cell| std::cmp::Reverse(rows[cell]));
+        let mut usable = vec![false; self.count];
+        for &cell in &order[..large.min(MOST_COMPARED)] {
+            usable[cell] = rows[cell] >= least;
         }
+        usable
     }
 
     /// Every measure that is defined.
     pub(crate) fn measure(&self, resampling: &Resampling, watch: &Watch) -> Result<Compared> {
-        let usable = self.usable();
+        let usable = self.usable(self.cells.iter().copied());
+        let odds = Odds::new(self);
+        let odds_of = |from: &dyn Fn(usize) -> usize, times: &dyn Fn(usize) -> f64| {
+            odds.as_ref().map_or(f64::NAN, |odds| odds.gap(from, times))
+        };
         let grid = Grid::new(self.outcome, self.weights, self.bins, self.count);
         let (rows, weights) = (self.rows(), |row| self.weight(row));
-        let here = self.statistics(&grid, &usable, self.cells, &weights);
+        let here = Statistics {
+            odds: odds_of(&|row| row, &|_| 1.0),
+            ..self.statistics(&grid, &usable, self.cells, &weights)
+        };
         watch.begin(
             "comparing cells",
             resampling.permutations + resampling.resamples,
@@ -173,11 +194,18 @@ impl Comparison<'_> {
         let permuted: Vec<Statistics> = (0..resampling.permutations)
             .into_par_iter()
             .map(|number| {
+                // Cells move together with the weights, which often depend on them.
                 let order = resampling.permutation(number, rows);
                 let cells: Vec<u32> = order.iter().map(|&i| self.cells[i as usize]).collect();
-                let found = self.statistics(&grid, &usable, &cells, &weights);
+                let moved = |row: usize| weights(order[row] as usize);
+                let within = odds.as_ref().map(|odds| odds.within(&order));
+                let from = |row: usize| within.as_ref().map_or(row, |order| order[row] as usize);
                 watch.advance();
-                watch.check().map(|()| found)
+                watch.check()?;
+                Ok(Statistics {
+                    odds: odds_of(&from, &|_| 1.0),
+                    ..self.statistics(&grid, &usable, &cells, &moved)
+                })
             })
             .collect::<Result<_>>()?;
         let resampled: Vec<Statistics> = (0..resampling.resamples)
@@ -185,9 +213,12 @@ impl Comparison<'_> {
             .map(|number| {
                 let counts = resampling.counts(number, rows);
                 let drawn = |row: usize| counts[row] * weights(row);
-                let found = self.statistics(&grid, &usable, self.cells, &drawn);
                 watch.advance();
-                watch.check().map(|()| found)
+                watch.check()?;
+                Ok(Statistics {
+                    odds: odds_of(&|row| row, &|row| counts[row]),
+                    ..self.statistics(&grid, &usable, self.cells, &drawn)
+                })
             })
             .collect::<Result<_>>()?;
         let draws = Draws {
@@ -307,9 +338,7 @@ impl Comparison<'_> {
         let (count, width) = (self.count, grid.len());
         let mut table = vec![0.0; count * width];
         let mut sums = vec![0.0; count];
-        // Positive decisions and all rows, by the true label.
-        let mut chosen = vec![[0.0; 2]; count];
-        let mut all = vec![[0.0; 2]; count];
+        let mut chosen = vec![0.0; count];
         let mut squares = 0.0;
         for (row, &cell) in cells.iter().enumerate() {
             let (cell, w) = (cell as usize, weight(row));
@@ -322,10 +351,8 @@ impl Comparison<'_> {
                 sums[cell] += w * score;
                 squares += w * score * score;
             }
-            if let Some(positive) = self.positive {
-                let truth = usize::from(self.truth.is_some_and(|truth| truth[row]));
-                all[cell][truth] += w;
-                chosen[cell][truth] += w * f64::from(u8::from(positive[row]));
+            if self.positive.is_some_and(|positive| positive[row]) {
+                chosen[cell] += w;
             }
         }
         let mass: Vec<f64> = table.chunks(width).map(|c| c.iter().sum()).collect();
@@ -336,25 +363,22 @@ impl Comparison<'_> {
         } else {
             (Extremes::NONE, Extremes::NONE)
         };
-        let rate = |cell: usize| {
-            let part = |of: &[[f64; 2]]| of[cell].iter().sum::<f64>();
-            (cell, part(&chosen) / part(&all))
-        };
-        let mean = |(sum, mass): (&f64, &f64)| grid.mean() + sum / mass;
-        let means: Vec<f64> = sums.iter().zip(&mass).map(mean).collect();
+        // Differences first: far from zero the overall mean would swallow them.
+        let apart = |cell: usize| (cell, sums[cell] / mass[cell]);
+        let mean = |cell: usize| grid.mean() + apart(cell).1;
         Statistics {
             correlation_ratio: explained(&sums, &mass, squares),
-            gap: Extremes::of((0..count).filter(used).map(|c| (c, means[c]))),
-            means,
+            gap: Extremes::of((0..count).filter(used).map(apart)),
+            means: (0..count).map(mean).collect(),
             beta: grid.beta(&table, &mass),
             parity: match self.positive {
-                Some(_) => Extremes::of((0..count).filter(used).map(rate)),
+                Some(_) => {
+                    let rate = |cell: usize| (cell, chosen[cell] / mass[cell]);
+                    Extremes::of((0..count).filter(used).map(rate))
+                }
                 None => Extremes::NONE,
             },
-            odds: match (self.positive, self.truth) {
-                (Some(_), Some(_)) => odds(&chosen, &all, (0..count).filter(used)),
-                _ => f64::NAN,
-            },
+            odds: f64::NAN,
             wasserstein,
             kolmogorov,
         }
@@ -402,7 +426,14 @@ fn moved(measured: Measured, exact: f64) -> Measured {
     let by = exact - measured.value;
     Measured {
         value: exact,
-        lower: (measured.lower + by).max(0.0),
+        expected: measured.expected + by,
+        critical: measured.critical + by,
+        // An end at zero stays there.
+        lower: if measured.lower > 0.0 {
+            (measured.lower + by).max(0.0)
+        } else {
+            0.0
+        },
         upper: measured.upper + by,
         ..measured
     }
@@ -472,14 +503,4 @@ pub(crate) fn effective_rows(weights: Option<&[f64]>, rows: usize) -> f64 {
         let squares: f64 = weights.iter().map(|w| w * w).sum();
         weights.iter().sum::<f64>().powi(2) / squares
     })
-}
-
-/// The larger of the largest differences in the rates of positive decisions among the positive and among the negative.
-fn odds(chosen: &[[f64; 2]], all: &[[f64; 2]], cells: impl Iterator<Item = usize>) -> f64 {
-    let cells: Vec<usize> = cells.collect();
-    let difference = |truth: usize| {
-        let with = cells.iter().filter(|c| all[**c][truth] > 0.0);
-        Extremes::of(with.map(|&c| (c, chosen[c][truth] / all[c][truth]))).difference()
-    };
-    difference(0).max(difference(1))
 }

@@ -78,6 +78,14 @@ impl Measure {
         }
     }
 
+    /// Whether it is a distance, which is above zero on any sample, and not a square of one.
+    pub(crate) fn is_distance(self) -> bool {
+        !matches!(
+            self,
+            Self::CorrelationRatio | Self::Hsic | Self::Adversary | Self::AdversaryLinear
+        )
+    }
+
     /// The values it can take.
     pub(crate) fn range(self) -> (f64, f64) {
         match self {

@@ -9,6 +9,7 @@ mod grid;
 mod hsic;
 mod kernels;
 mod measure;
+mod odds;
 mod profile;
 mod report;
 mod resampling;

@@ -28,6 +28,9 @@ pub(super) fn edges(scores: &[&[f64]]) -> Vec<f64> {
     (0..=BINS).map(|k| least + step * k as f64).collect()
 }
 
+/// The numbers of fewer rows than this could tell a row's.
+const FEWEST_TOLD: usize = 5;
+
 /// What a profile is made of.
 pub(super) struct ProfileRows<'a> {
     pub(super) rows: &'a Comparison<'a>,
@@ -41,9 +44,9 @@ impl ProfileRows<'_> {
     pub(super) fn profile(&self, subject: &str, against: &Against) -> Profile {
         let cells = self.gather(against.cells.len(), |row| self.rows.cells[row] as usize);
         let all = self.gather(1, |_| 0);
-        let cells = cells.iter().zip(&against.cells).zip(self.intervals);
-        let cells = cells.map(|((sums, cell), interval)| {
-            if cell.rows < 2 {
+        let told = cells.iter().zip(&against.cells).zip(self.intervals);
+        let cells = told.map(|((sums, cell), interval)| {
+            if cell.rows < FEWEST_TOLD {
                 CellProfile::default()
             } else {
                 self.cell(sums, Some(*interval), !cell.small)

@@ -137,7 +137,7 @@ pub struct Profile {
     pub all: CellProfile,
 }
 
-/// A subject's distribution in one cell. Nothing is given of a cell of one row: it would be that row.
+/// A subject's distribution in one cell. Nothing is given of a cell of fewer than five rows: it could tell theirs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CellProfile {

@@ -8,7 +8,7 @@ use super::measure::Measure;
 use super::profile::{self, ProfileRows};
 use super::report::{Against, Audit, CellRows, Finding, Role, Subject};
 use super::resampling::Resampling;
-use super::subject::{SubjectRows, positives};
+use super::subject::{SubjectRows, check_positive, positives};
 use super::view::View;
 use crate::column::Column;
 use crate::error::{Error, Result};
@@ -108,10 +108,13 @@ impl AuditSettings {
         let weights = rows.weights.as_deref();
         let views = self.views(&rows.sensitive, weights)?;
         let against: Vec<Against> = views.iter().map(|v| self.against(v, weights)).collect();
-        let truth = match &rows.truth {
-            None => None,
-            Some(column) => positives(column, self.positive.as_deref())?,
-        };
+        let positive = self.positive.as_deref();
+        let labels = rows.subjects.iter().map(|(_, column)| column);
+        check_positive(positive, labels.chain(&rows.truth))?;
+        let truth = rows
+            .truth
+            .as_ref()
+            .and_then(|column| positives(column, positive));
         let mut audit = Audit {
             rows: rows.sensitive.len(),
             effective_rows: effective_rows(weights, rows.sensitive.len()),
@@ -151,28 +154,9 @@ impl AuditSettings {
             let name = unique(&subject.column.name, &audit.subjects);
             if self.wants(&CELLS) {
                 let edges = profile::edges(&side_by_side(&subjects, k));
-                for (at, view) in views.iter().enumerate() {
-                    let comparison = Comparison {
-                        outcome: subject.outcome(),
-                        cells: &view.cells,
-                        count: view.labels.len(),
-                        weights,
-                        positive: subject.positive.as_deref(),
-                        truth: truth.as_deref(),
-                        bins: self.bins,
-                        least_rows: self.least_rows,
-                    };
-                    let compared = comparison.measure(&self.resampling, watch)?;
-                    let profile = ProfileRows {
-                        rows: &comparison,
-                        intervals: &compared.intervals,
-                        edges: &edges,
-                        levels: &subject.levels,
-                    };
-                    let profile = profile.profile(&name, &audit.against[at]);
-                    audit.profiles.push(profile);
-                    self.add(&mut audit, &name, subject.role, at, compared.found);
-                }
+                let subject = (&name[..], subject);
+                let truth = truth.as_deref();
+                self.compare_cells(&mut audit, subject, &edges, &views, (weights, truth), watch)?;
             }
             let source = Source::One(&subject.column, subject.kind());
             let beyond = Beyond {
@@ -191,7 +175,48 @@ impl AuditSettings {
             self.features(&mut audit, given, &kernels, &targets, &sides)?;
         }
         in_order(&mut audit);
+        if audit.findings.is_empty() && !self.measures.is_empty() {
+            let names: Vec<&str> = self.measures.iter().map(|m| m.name()).collect();
+            return Err(Error::NotDefined {
+                measures: names.join(", "),
+            });
+        }
         Ok(audit)
+    }
+
+    /// The measures that compare cells, and the distributions in them.
+    fn compare_cells(
+        &self,
+        audit: &mut Audit,
+        (name, subject): (&str, &SubjectRows),
+        edges: &[f64],
+        views: &[View],
+        (weights, truth): (Option<&[f64]>, Option<&[bool]>),
+        watch: &Watch,
+    ) -> Result<()> {
+        for (at, view) in views.iter().enumerate() {
+            let comparison = Comparison {
+                outcome: subject.outcome(),
+                cells: &view.cells,
+                count: view.labels.len(),
+                weights,
+                positive: subject.positive.as_deref(),
+                truth,
+                bins: self.bins,
+                least_rows: self.least_rows,
+            };
+            let compared = comparison.measure(&self.resampling, watch)?;
+            let profile = ProfileRows {
+                rows: &comparison,
+                intervals: &compared.intervals,
+                edges,
+                levels: &subject.levels,
+            };
+            let profile = profile.profile(name, &audit.against[at]);
+            audit.profiles.push(profile);
+            self.add(audit, name, subject.role, at, compared.found);
+        }
+        Ok(())
     }
 
     /// The measures that see more than the cells' means and shares.
@@ -338,6 +363,13 @@ impl AuditSettings {
         if rows.subjects.is_empty() && rows.features.is_empty() {
             return Err(needs("what is audited", "scores, labels or features"));
         }
+        if self.threshold.is_some_and(|line| !line.is_finite()) {
+            return Err(Error::InvalidParameter {
+                name: "the threshold",
+                expected: "a finite number",
+                value: self.threshold.unwrap_or_default().to_string(),
+            });
+        }
         if self.bins == 0 {
             return Err(Error::InvalidParameter {
                 name: "bins",
@@ -385,6 +417,16 @@ impl AuditSettings {
 /// What the reader should know before the measures are taken.
 fn notes(rows: &AuditRows, truth: Option<&[bool]>) -> Vec<String> {
     let mut notes = Vec::new();
+    if let (Some(column), Some(truth)) = (&rows.truth, truth) {
+        let (levels, codes) = column.sorted_categories();
+        let first = truth.iter().position(|positive| *positive);
+        if let Some(level) = first.and_then(|row| levels.get(codes[row] as usize)) {
+            notes.push(format!(
+                "`{}`: `{level}` is the positive label",
+                column.name
+            ));
+        }
+    }
     if let (Some(column), None) = (&rows.truth, truth) {
         notes.push(format!(
             "the labels `{}` are not of two kinds, so there are no equalised odds; name the label that counts as positive",

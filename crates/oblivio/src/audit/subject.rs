@@ -7,6 +7,9 @@ use crate::encoder::complete;
 use crate::error::{Error, Result};
 use crate::sensitive::Kind;
 
+/// Texts of more kinds than this are no labels.
+const MOST_CLASSES: usize = 100;
+
 /// A column of scores or labels.
 pub(super) struct SubjectRows {
     pub(super) role: Role,
@@ -28,9 +31,16 @@ impl SubjectRows {
             Values::Numbers(_) => Default::default(),
             Values::Categories { .. } => column.sorted_categories(),
         };
+        if levels.len() > MOST_CLASSES {
+            return Err(Error::TooManyClasses {
+                column: column.name.clone(),
+                found: levels.len(),
+                most: MOST_CLASSES,
+            });
+        }
         Ok(Self {
             role,
-            positive: positives(column, positive)?,
+            positive: positives(column, positive),
             column: column.clone(),
             levels,
             codes,
@@ -68,7 +78,8 @@ impl SubjectRows {
         weights: Option<&[f64]>,
     ) -> Option<String> {
         let name = &self.column.name;
-        if self.positive.is_some() {
+        let is_score = self.scores().is_some() && threshold.is_some();
+        if self.positive.is_some() && !is_score {
             let last = self.column.sorted_levels().pop()?;
             let note = format!("`{name}`: `{last}` counts as a positive decision");
             let named =
@@ -108,31 +119,47 @@ pub(super) fn check_size(name: &str, numbers: &[f64]) -> Result<()> {
 }
 
 /// Whether each row has the positive one of two labels: the named one against all others, or the last of two.
-pub(super) fn positives(column: &Column, positive: Option<&str>) -> Result<Option<Vec<bool>>> {
+pub(super) fn positives(column: &Column, positive: Option<&str>) -> Option<Vec<bool>> {
     // Scores have thousands of values: they need not be made categories to see that they are not two.
-    if let (Values::Numbers(values), None) = (&column.values, positive)
+    if let Values::Numbers(values) = &column.values
         && more_than_two(values)
+        && (positive.is_none() || Kind::of(column) == Kind::Continuous)
     {
-        return Ok(None);
-    }
-    if matches!(column.values, Values::Numbers(_)) && Kind::of(column) == Kind::Continuous {
-        return Ok(None);
+        return None;
     }
     let (levels, codes) = column.sorted_categories();
-    let named = positive.map(|name| levels.iter().position(|level| level == name));
+    let named = levels
+        .iter()
+        .position(|level| Some(level.as_str()) == positive);
     let code = match (named, levels.len()) {
-        (Some(Some(code)), _) => code,
-        (Some(None), 2..) if matches!(column.values, Values::Categories { .. }) => {
-            return Err(Error::UnknownName {
-                what: "the positive label",
-                text: positive.unwrap_or_default().to_owned(),
-                known: levels.join(", "),
-            });
-        }
-        (_, 2) => 1,
-        _ => return Ok(None),
+        (Some(code), _) => code,
+        (None, 2) => 1,
+        _ => return None,
     };
-    Ok(Some(codes.iter().map(|&c| c as usize == code).collect()))
+    Some(codes.iter().map(|&c| c as usize == code).collect())
+}
+
+/// Refuses a positive label that none of the columns has.
+pub(super) fn check_positive<'c>(
+    positive: Option<&str>,
+    columns: impl Iterator<Item = &'c Column>,
+) -> Result<()> {
+    let Some(positive) = positive else {
+        return Ok(());
+    };
+    let mut known = Vec::new();
+    for column in columns.filter(|column| Kind::of(column) == Kind::Categorical) {
+        known.extend(column.sorted_levels());
+        if known.iter().any(|level| level == positive) {
+            return Ok(());
+        }
+        known.truncate(MOST_CLASSES);
+    }
+    Err(Error::UnknownName {
+        what: "the positive label",
+        text: positive.to_owned(),
+        known: known.join(", "),
+    })
 }
 
 /// The smallest score with at least half of the weight at or below it.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail};
 use oblivio::{
     AuditSettings, Binning, CellCount, Measure, Missing, Named, PartitionRule, Policies, Resampling,
 };
@@ -54,7 +54,7 @@ pub(crate) struct Args {
     /// Where to write the report: .html, .csv or .json, by the name's ending; may be given several times
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Vec<PathBuf>,
-    /// Largest value allowed, as in beta=0.05; may be given several times
+    /// Largest value allowed, as in beta=0.05; adversary is for AUC and adversary-r2 for R²; may be given several times
     #[arg(long, value_name = "MEASURE=VALUE", value_delimiter = ',')]
     pub(super) at_most: Vec<Limit>,
     /// Smallest value allowed, as in parity-ratio=0.8; may be given several times
@@ -201,13 +201,15 @@ impl Args {
             let known = names.iter().filter(|name| sensitive.contains(name));
             known.cloned().collect()
         };
-        for limit in self.at_most.iter().filter(|limit| !limit.measure.grows()) {
-            let name = limit.measure.name();
-            ensure!(
-                false,
-                "{name} shrinks with dependence; limit it with --at-least {name}={}",
-                limit.value
-            );
+        for (limits, grows, side) in [
+            (&self.at_most, true, "--at-least"),
+            (&self.at_least, false, "--at-most"),
+        ] {
+            if let Some(limit) = limits.iter().find(|limit| limit.measure.grows() != grows) {
+                let (name, value) = (limit.measure.name(), limit.value);
+                let changes = if grows { "shrinks" } else { "grows" };
+                bail!("{name} {changes} with dependence; limit it with {side} {name}={value}");
+            }
         }
         Ok(AuditSettings {
             rule: PartitionRule {

@@ -12,7 +12,23 @@ use crate::report::number;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Limit {
     pub(super) measure: Measure,
+    /// Whether an adversary's R² is meant, and not its AUC.
+    r2: bool,
     pub(super) value: f64,
+}
+
+impl Limit {
+    fn name(&self) -> String {
+        let scale = if self.r2 { "-r2" } else { "" };
+        format!("{}{scale}", self.measure.name())
+    }
+
+    /// Adversaries are scored by AUC for categories and by R² for numbers, and a limit is for one of them.
+    fn is_for(&self, finding: &Finding) -> bool {
+        let adversary = matches!(self.measure, Measure::Adversary | Measure::AdversaryLinear);
+        let r2 = finding.further.contains_key("of-the-squared-deviation");
+        finding.measure == self.measure && (!adversary || r2 == self.r2)
+    }
 }
 
 impl FromStr for Limit {
@@ -22,9 +38,13 @@ impl FromStr for Limit {
         let Some((name, value)) = text.split_once('=') else {
             return Err("expected MEASURE=VALUE, as in beta=0.05".into());
         };
-        let measure = Measure::named(name.trim()).map_err(|error| error.to_string())?;
+        let (name, r2) = match name.trim().strip_suffix("-r2") {
+            Some(adversary) if adversary.starts_with("adversary") => (adversary, true),
+            _ => (name.trim(), false),
+        };
+        let measure = Measure::named(name).map_err(|error| error.to_string())?;
         match value.trim().parse::<f64>() {
-            Ok(value) if value.is_finite() => Ok(Self { measure, value }),
+            Ok(value) if value.is_finite() => Ok(Self { measure, r2, value }),
             _ => Err(format!("`{value}` is no number")),
         }
     }
@@ -54,7 +74,7 @@ pub(super) fn verdicts<'a>(audit: &'a Audit, limits: &[(Side, Limit)]) -> Result
     let mut verdicts = Vec::new();
     for &(side, limit) in limits {
         let held = audit.findings.iter();
-        let held = held.filter(|f| f.measure == limit.measure && !before(&f.subject));
+        let held = held.filter(|f| limit.is_for(f) && !before(&f.subject));
         let found: Vec<Verdict> = held
             .map(|finding| Verdict {
                 finding,
@@ -69,7 +89,7 @@ pub(super) fn verdicts<'a>(audit: &'a Audit, limits: &[(Side, Limit)]) -> Result
         if found.is_empty() {
             bail!(
                 "there is no {} here to limit: it is not defined for what was audited; see `oblivio audit` without limits",
-                limit.measure.name()
+                limit.name()
             );
         }
         verdicts.extend(found);
@@ -86,16 +106,33 @@ impl Verdict<'_> {
         let Finding {
             subject,
             against,
-            measure,
             measured,
             ..
         } = self.finding;
         format!(
             "{} of `{subject}` against {against} is {}, {beyond} {}",
-            measure.name(),
+            self.limit.name(),
             number(measured.value),
             self.limit.value
         )
+    }
+
+    /// A limit that independent scores would pass too: so few rows cannot keep it.
+    pub(super) fn hopeless(&self) -> Option<String> {
+        let expected = self.finding.measured.expected;
+        let beyond = match self.side {
+            Side::AtMost => expected > self.limit.value,
+            Side::AtLeast => expected < self.limit.value,
+        };
+        beyond.then(|| {
+            format!(
+                "{} against {} would be about {} on these rows if nothing depended on it: the limit {} needs more rows or fewer cells",
+                self.limit.name(),
+                self.finding.against,
+                number(expected),
+                self.limit.value
+            )
+        })
     }
 
     pub(super) fn json(&self) -> serde_json::Value {
@@ -104,7 +141,7 @@ impl Verdict<'_> {
             Side::AtLeast => "at-least",
         };
         json!({
-            "measure": self.limit.measure.name(),
+            "measure": self.limit.name(),
             "subject": self.finding.subject,
             "against": self.finding.against,
             "value": self.finding.measured.value,

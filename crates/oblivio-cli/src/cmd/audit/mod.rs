@@ -6,7 +6,6 @@ mod page;
 mod print;
 mod rows;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
@@ -50,11 +49,13 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<bool> {
     for path in &args.output {
         write(path, &report, &verdicts)?;
     }
-    let on_stdout = args.output.iter().any(|path| path.as_os_str() == "-");
-    match (on_stdout, args.json) {
-        (true, _) => {}
-        (false, true) => report::json(&as_json(&audit, &report, &verdicts))?,
-        (false, false) => report::to_stdout(|out| print::print(&audit, &args.output, out))?,
+    if args.json {
+        report::json(&as_json(&audit, &report, &verdicts))?;
+    } else {
+        report::to_stdout(|out| print::print(&audit, &args.output, out))?;
+    }
+    for remark in verdicts.iter().filter_map(Verdict::hopeless) {
+        report::remark(format_args!("note: {remark}"));
     }
     for verdict in verdicts.iter().filter(|verdict| !verdict.kept) {
         report::remark(format_args!("limit: {}", verdict.sentence()));
@@ -89,6 +90,7 @@ fn check_outputs(args: &Args, data: &[PathBuf]) -> Result<()> {
 }
 
 /// How a report is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Page,
     Csv,
@@ -108,22 +110,18 @@ impl Kind {
 }
 
 fn write(path: &Path, report: &Report, verdicts: &[Verdict]) -> Result<()> {
-    let text = match Kind::of(path) {
-        Some(Kind::Csv) => oblivio_report::csv(report.audit),
-        Some(Kind::Json) => format!("{:#}\n", as_json(report.audit, report, verdicts)),
-        _ => report.html(),
+    let kind = Kind::of(path).unwrap_or(Kind::Page);
+    let text = match kind {
+        Kind::Csv => oblivio_report::csv(report.audit),
+        Kind::Json => format!("{:#}\n", as_json(report.audit, report, verdicts)),
+        Kind::Page => report.html(),
     };
     table::write_bytes(path, text.as_bytes())?;
-    if path
-        .extension()
-        .is_some_and(|e| e.eq_ignore_ascii_case("html"))
-        && !oblivio_report::HAS_CHARTS
-    {
-        let _ = writeln!(
-            std::io::stderr(),
+    if kind == Kind::Page && !oblivio_report::HAS_CHARTS {
+        report::remark(format_args!(
             "note: this program was built without the chart bundle: {} has tables in place of charts",
             path.display()
-        );
+        ));
     }
     Ok(())
 }

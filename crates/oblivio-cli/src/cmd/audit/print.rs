@@ -142,10 +142,15 @@ fn features(audit: &Audit, out: &mut dyn Write) -> io::Result<()> {
 fn small(audit: &Audit, out: &mut dyn Write) -> io::Result<()> {
     for against in &audit.against {
         let small = against.cells.iter().filter(|cell| cell.small).count();
+        let compared = if against.cells.len() - small < 2 {
+            "so few have rows that all are compared"
+        } else {
+            "in the report, and not in largest differences"
+        };
         if small > 0 {
             writeln!(
                 out,
-                "note: small cells of {}: {small} of {}; in the report, and not in largest differences",
+                "note: small cells of {}: {small} of {}; {compared}",
                 against.name,
                 against.cells.len()
             )?;
