@@ -1,14 +1,25 @@
 //! An audit as people read it: in words, as CSV, and as one self-contained HTML page.
 //!
-//! ```no_run
-//! # fn read() -> oblivio::Audit { unimplemented!() }
+//! ```
+//! use oblivio::{AuditRows, AuditSettings, Column, Measure, Role, Sensitive, Watch};
 //! use oblivio_report::{Page, answer};
 //!
-//! let audit = read();
-//! println!("{}", answer(&audit).headline);
+//! let scores = Column::numbers("score", (0..60).map(|i| f64::from(i) / 7.0).collect());
+//! let group = Column::texts("group", (0..60).map(|i| Some(if i < 30 { "a" } else { "b" })));
+//! let rows = AuditRows {
+//!     subjects: vec![(Role::of_scores(&scores), scores)],
+//!     features: Vec::new(),
+//!     whole_table: false,
+//!     sensitive: Sensitive::new(vec![group], 60)?,
+//!     truth: None,
+//!     weights: None,
+//! };
+//! let settings = AuditSettings { measures: vec![Measure::Beta], ..AuditSettings::default() };
+//! let audit = settings.run(&rows, &Watch::default())?;
+//! assert!(answer(&audit).headline.starts_with("Scores depend on group"));
 //! let page = Page { audit: &audit, title: "scores.csv", facts: &[], frontier: &[] };
-//! std::fs::write("audit.html", page.html())?;
-//! # Ok::<(), std::io::Error>(())
+//! assert!(page.html().starts_with("<!DOCTYPE html>"));
+//! # Ok::<(), oblivio::Error>(())
 //! ```
 //!
 //! Names and values come from data and are shown as text, whatever they hold.
