@@ -244,6 +244,8 @@ pub enum Warning {
     },
     /// Cells with a single reference row.
     SingletonCells { count: usize },
+    /// The means of cells are drawn towards the mean of all.
+    ShrunkCells { ridge: f64 },
     /// A solver that stopped before it was as near to the solution as it was asked to be.
     NotConverged {
         solver: String,
@@ -300,6 +302,10 @@ impl std::fmt::Display for Warning {
             Self::SingletonCells { count } => write!(
                 f,
                 "{count} cells hold a single reference row, which is then its own mean: use fewer cells"
+            ),
+            Self::ShrunkCells { ridge } => write!(
+                f,
+                "the means of cells are drawn towards the mean of all: about N/(N + {ridge:.3}) of the shift of a cell of N rows is taken off, so that some dependence is left"
             ),
             Self::NotConverged {
                 solver,

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use faer::Col;
 use serde::{Deserialize, Serialize};
 
 use crate::basis::Basis;
+use crate::conditioning::{Observed, Of};
 use crate::error::{Error, Result, Warning};
 use crate::kernel::Kernel;
 use crate::oblivious::check_strength;
@@ -35,6 +37,18 @@ pub struct Offsets {
     pub by_cell: Vec<f64>,
     /// The mean of h over the reference rows, the intercept apart.
     pub mean: f64,
+    /// Where the conditional mean is a regression on features of S: what is taken off instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smooth: Option<SmoothOffsets>,
+}
+
+/// Offsets by a regression on features D of S: $b(s) = \sum_a D_a(s)\langle h, \beta_a\rangle$.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SmoothOffsets {
+    /// $\langle h, \beta_a\rangle$
+    pub values: Vec<f64>,
+    /// The mean of b over the reference rows of each cell, for reports.
+    pub by_cell: Vec<f64>,
 }
 
 /// Scores of rows.
@@ -81,13 +95,12 @@ impl Offsets {
         let rows: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
         let reference = reference.select(&rows);
         let weights: Vec<f64> = rows.iter().map(|&i| weights[i]).collect();
-        let (partition, warnings) = Partition::fit(rule, &reference, &weights)?;
-        let mut means = vec![0.0; partition.len()];
-        for (i, cell) in partition.assign(&reference)?.cells.iter().enumerate() {
-            let cell = *cell as usize;
-            means[cell] += weights[i] * scores[rows[i]] / partition.mass()[cell];
-        }
-        Ok((Self::new(partition, strength, &means), warnings))
+        let scores: Vec<f64> = rows.iter().map(|&i| scores[i]).collect();
+        let table = Observed::new(&reference, &weights, Of::Scores(&scores), 0);
+        let (partition, warnings) = Partition::conditioned(rule, table, &Watch::default())?;
+        let assignment = partition.assign(&reference)?;
+        let offsets = Self::regressed(&partition, strength, &scores, &assignment, &weights)?;
+        Ok((offsets, warnings))
     }
 
     /// Reads offsets written as JSON, trusting nothing.
@@ -99,6 +112,7 @@ impl Offsets {
         if offsets.partition.is_sound()
             && offsets.partition.len() == offsets.by_cell.len()
             && offsets.mean.is_finite()
+            && offsets.fits()
         {
             Ok(offsets)
         } else {
@@ -139,11 +153,92 @@ impl Offsets {
             strength,
             by_cell: cell_means.iter().map(|m| m - mean).collect(),
             mean,
+            smooth: None,
+        }
+    }
+
+    /// The offsets of an h with these values at reference rows: its means over the cells, or its regression on S.
+    pub(crate) fn regressed(
+        partition: &Partition,
+        strength: f64,
+        values: &[f64],
+        assignment: &Assignment,
+        weights: &[f64],
+    ) -> Result<Self> {
+        let regression = match (&partition.smooth, &assignment.smooth) {
+            (Some(smooth), Some(features)) => {
+                let influence = smooth.weights(features.as_ref(), weights)?;
+                let h = Col::from_fn(values.len(), |i| values[i]);
+                Some((&influence * &h).iter().copied().collect())
+            }
+            _ => None,
+        };
+        let offsets = Self::new(
+            partition.clone(),
+            strength,
+            &cell_means(partition, values, assignment, weights),
+        );
+        Ok(match regression {
+            None => offsets,
+            Some(regression) => offsets.with_regression(regression, assignment, weights),
+        })
+    }
+
+    /// The same with a regression on features of S in place of the cells; the rows are those of the reference.
+    pub(crate) fn with_regression(
+        self,
+        values: Vec<f64>,
+        assignment: &Assignment,
+        weights: &[f64],
+    ) -> Self {
+        let mut offsets = Self {
+            smooth: Some(SmoothOffsets {
+                values,
+                by_cell: Vec::new(),
+            }),
+            ..self
+        };
+        let each: Vec<f64> = (0..weights.len())
+            .map(|i| offsets.of(assignment, i))
+            .collect();
+        let by_cell = cell_means(&offsets.partition, &each, assignment, weights);
+        if let Some(smooth) = &mut offsets.smooth {
+            smooth.by_cell = by_cell;
+        }
+        offsets
+    }
+
+    /// The mean over a cell of what is taken off at t = 1.
+    pub fn taken(&self, cell: usize) -> f64 {
+        match &self.smooth {
+            None => self.by_cell[cell],
+            Some(smooth) => smooth.by_cell[cell],
+        }
+    }
+
+    /// Whether there are as many numbers as the partition asks for.
+    pub(crate) fn fits(&self) -> bool {
+        match (&self.partition.smooth, &self.smooth) {
+            (None, None) => true,
+            (Some(of), Some(smooth)) => {
+                smooth.values.len() == of.len()
+                    && smooth.by_cell.len() == self.partition.len()
+                    && smooth
+                        .values
+                        .iter()
+                        .chain(&smooth.by_cell)
+                        .all(|v| v.is_finite())
+            }
+            _ => false,
         }
     }
 
     /// $\sum_c (w_c - p_c)\,m_c$ for a row of weights w over the cells, $m_c = b_c + m$ being the means of h.
     pub(crate) fn of(&self, assignment: &Assignment, row: usize) -> f64 {
+        if let (Some(smooth), Some(features)) = (&self.smooth, &assignment.smooth) {
+            let pairs = smooth.values.iter().zip(features.col_as_slice(row));
+            return pairs.map(|(v, d)| v * d).sum();
+        }
         let cell = assignment.cells[row] as usize;
         match cell.checked_sub(self.by_cell.len()) {
             None => self.by_cell[cell],
@@ -154,6 +249,25 @@ impl Offsets {
             }
         }
     }
+}
+
+/// The mean over each cell of values at reference rows; every cell has rows.
+pub(crate) fn cell_means(
+    partition: &Partition,
+    values: &[f64],
+    assignment: &Assignment,
+    weights: &[f64],
+) -> Vec<f64> {
+    let mut means = vec![0.0; partition.len()];
+    for (i, cell) in assignment.cells.iter().enumerate() {
+        if let Some(mean) = means.get_mut(*cell as usize) {
+            *mean += weights[i] * values[i];
+        }
+    }
+    for (mean, mass) in means.iter_mut().zip(partition.mass()) {
+        *mean /= mass;
+    }
+    means
 }
 
 impl Predictor {
@@ -251,7 +365,7 @@ impl Predictor {
                 Some(offsets.partition.assign(sensitive)?)
             }
             (Some(offsets), None) if offsets.strength > 0.0 => {
-                let names: Vec<&str> = offsets.partition.columns().map(|(name, _)| name).collect();
+                let names = offsets.partition.needs();
                 return Err(Error::SensitiveNeeded {
                     columns: names.join(", "),
                 });

@@ -1,11 +1,13 @@
 //! Offsets from new rows without labels, and how far the cells have drifted.
 
+use faer::Mat;
+
 use crate::error::{Error, Result};
 use crate::learn::dot;
-use crate::moments::{Moments, SensitiveSums};
-use crate::partition::{Place, Uses};
+use crate::moments::{CellFeatures, Moments, SensitivePlan, SensitiveSums, Sums};
+use crate::partition::{Partition, Place, Smooth, Uses};
 use crate::points::Points;
-use crate::predictor::{Offsets, Predictor};
+use crate::predictor::{Offsets, Predictor, SmoothOffsets};
 use crate::sensitive::Sensitive;
 use crate::spread::Spread;
 use crate::watch::Watch;
@@ -35,7 +37,21 @@ pub struct Drift {
 pub struct Refresh {
     predictor: Predictor,
     cells: Vec<CellScores>,
+    /// Of a model whose offsets are a regression on features of S.
+    smooth: Option<SmoothScores>,
     uses: Uses,
+}
+
+/// Sums over rows of features D of S and the score h: of w, wD, wDDᵀ, wh and wDh.
+#[derive(Clone, Debug)]
+struct SmoothScores {
+    weight: f64,
+    features: Vec<f64>,
+    gram: Mat<f64>,
+    score: f64,
+    cross: Vec<f64>,
+    /// Sums of wD and of w in each cell.
+    cells: Vec<(Vec<f64>, f64)>,
 }
 
 /// The scores of one cell.
@@ -48,10 +64,13 @@ struct CellScores {
 impl Predictor {
     /// Begins a refresh of the offsets.
     pub fn refresh(&self) -> Result<Refresh> {
-        let count = self.refreshable()?.partition.len();
+        let offsets = self.refreshable()?;
+        let count = offsets.partition.len();
+        let features = offsets.smooth.as_ref().map(|smooth| smooth.values.len());
         Ok(Refresh {
             predictor: self.clone(),
             cells: vec![CellScores::default(); count],
+            smooth: features.map(|features| SmoothScores::new(features, count)),
             uses: Uses::default(),
         })
     }
@@ -73,6 +92,15 @@ impl Predictor {
         }
         let weights = plan.map.weights_of(&self.coefficients, watch)?;
         let sums = moments.clone().whitened(watch)?;
+        if let SensitivePlan::Smooth(partition) = &plan.sensitive {
+            let smooth = |of: &Partition| of.smooth.as_ref().map(Smooth::len);
+            if smooth(partition) != smooth(&offsets.partition) {
+                return Err(Error::UnlikeMoments {
+                    problem: "the predictor's offsets are a regression on other features",
+                });
+            }
+            return self.refresh_smooth(&sums.cells(plan)?, &sums, &weights, least);
+        }
         let SensitiveSums::Cells {
             cuts,
             slots,
@@ -119,6 +147,52 @@ impl Predictor {
         renew(self, &cells, least)
     }
 
+    /// The offsets of new rows whose moments are those of features of S.
+    fn refresh_smooth(
+        &self,
+        cells: &CellFeatures,
+        sums: &Sums,
+        weights: &[f64],
+        least: usize,
+    ) -> Result<(Self, Vec<Drift>)> {
+        let renewed = cells.offsets(weights, &sums.origin, self.strength());
+        let mass = renewed.partition.mass();
+        let total: f64 = mass.iter().sum();
+        let variance = sums.quadratic(weights).map_or(0.0, |squares| {
+            let centre = renewed.mean - dot(weights, &sums.origin);
+            (squares / total - centre * centre).max(0.0)
+        });
+        let scores: Vec<CellScores> = (0..mass.len())
+            .map(|c| CellScores {
+                rows: renewed.partition.counts()[c],
+                spread: Spread {
+                    weight: mass[c],
+                    mean: renewed.mean + renewed.by_cell[c],
+                    squares: variance * mass[c],
+                },
+            })
+            .collect();
+        let (predictor, drift) = renew(self, &scores, least)?;
+        Ok(predictor.with_smooth(renewed.smooth, renewed.partition.smooth, drift))
+    }
+
+    /// The same with another regression on S.
+    fn with_smooth(
+        mut self,
+        smooth: Option<SmoothOffsets>,
+        of: Option<Smooth>,
+        mut drift: Vec<Drift>,
+    ) -> (Self, Vec<Drift>) {
+        if let Some(offsets) = &mut self.offsets {
+            offsets.smooth = smooth;
+            offsets.partition.smooth = of;
+            for (c, cell) in drift.iter_mut().enumerate() {
+                cell.offsets.1 = offsets.taken(c);
+            }
+        }
+        (self, drift)
+    }
+
     fn refreshable(&self) -> Result<&Offsets> {
         self.offsets.as_ref().ok_or(Error::InvalidParameter {
             name: "a model to refresh",
@@ -139,15 +213,19 @@ impl Refresh {
     ) -> Result<()> {
         let prediction = self.predictor.predict(points, Some(sensitive), watch)?;
         self.uses = self.uses.plus(prediction.uses);
-        let cells = prediction.assignment.map_or(Vec::new(), |a| a.cells);
-        for (row, cell) in cells.into_iter().enumerate() {
+        let assignment = prediction.assignment.unwrap_or_default();
+        for (row, &cell) in assignment.cells.iter().enumerate() {
             let weight = weights.map_or(1.0, |weights| weights[row]);
-            if let Some(scores) = self.cells.get_mut(cell as usize)
-                && weight > 0.0
-            {
+            let score = prediction.before[row] - self.predictor.intercept;
+            if weight == 0.0 {
+                continue;
+            }
+            if let Some(scores) = self.cells.get_mut(cell as usize) {
                 scores.rows += 1;
-                let score = prediction.before[row] - self.predictor.intercept;
                 scores.spread.add(score, weight);
+            }
+            if let (Some(sums), Some(features)) = (&mut self.smooth, &assignment.smooth) {
+                sums.add(features.col_as_slice(row), score, weight, cell as usize);
             }
         }
         Ok(())
@@ -157,7 +235,68 @@ impl Refresh {
     /// `least` new rows stay as they were.
     pub fn finish(self, least: usize) -> Result<(Predictor, Vec<Drift>, Uses)> {
         let (predictor, drift) = renew(&self.predictor, &self.cells, least)?;
+        let of = predictor.refreshable()?.partition.smooth.clone();
+        let (Some(sums), Some(of)) = (self.smooth, of) else {
+            return Ok((predictor, drift, self.uses));
+        };
+        let (of, offsets) = sums.regression(&of)?;
+        let (predictor, drift) = predictor.with_smooth(Some(offsets), Some(of), drift);
         Ok((predictor, drift, self.uses))
+    }
+}
+
+impl SmoothScores {
+    fn new(features: usize, cells: usize) -> Self {
+        Self {
+            weight: 0.0,
+            features: vec![0.0; features],
+            gram: Mat::zeros(features, features),
+            score: 0.0,
+            cross: vec![0.0; features],
+            cells: vec![(vec![0.0; features], 0.0); cells],
+        }
+    }
+
+    fn add(&mut self, features: &[f64], score: f64, weight: f64, cell: usize) {
+        self.weight += weight;
+        self.score += weight * score;
+        for (b, v) in features.iter().enumerate() {
+            self.features[b] += weight * v;
+            self.cross[b] += weight * v * score;
+            let column = self.gram.col_as_slice_mut(b);
+            let pairs = column.iter_mut().zip(features);
+            pairs.for_each(|(g, d)| *g += weight * v * d);
+        }
+        if let Some((sums, mass)) = self.cells.get_mut(cell) {
+            *mass += weight;
+            let pairs = sums.iter_mut().zip(features);
+            pairs.for_each(|(s, d)| *s += weight * d);
+        }
+    }
+
+    /// The regression of the score on D, centred over these rows.
+    fn regression(&self, of: &Smooth) -> Result<(Smooth, SmoothOffsets)> {
+        let count = self.features.len();
+        let mean: Vec<f64> = self.features.iter().map(|v| v / self.weight).collect();
+        let gram = Mat::from_fn(count, count, |a, b| {
+            self.gram[(a, b)] - self.weight * mean[a] * mean[b]
+        });
+        let cross = Mat::from_fn(count, 1, |a, _| self.cross[a] - mean[a] * self.score);
+        let moved = of.moved(&mean);
+        let values = moved
+            .solve(gram.as_ref(), cross.as_ref())?
+            .col_as_slice(0)
+            .to_vec();
+        let inside = |(sums, mass): &(Vec<f64>, f64)| {
+            let centred = sums.iter().zip(&mean).map(|(s, m)| s / mass - m);
+            if *mass > 0.0 {
+                centred.zip(&values).map(|(d, v)| d * v).sum()
+            } else {
+                0.0
+            }
+        };
+        let by_cell = self.cells.iter().map(inside).collect();
+        Ok((moved, SmoothOffsets { values, by_cell }))
     }
 }
 
@@ -214,7 +353,7 @@ fn renew(
                 before,
                 after,
                 z: (seen && error > 0.0).then(|| (after - before) / error),
-                offsets: (offsets.by_cell[c], renewed.by_cell[c]),
+                offsets: (offsets.taken(c), renewed.by_cell[c]),
                 kept: kept(c),
             }
         })

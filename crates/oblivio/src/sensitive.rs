@@ -69,6 +69,17 @@ impl Sensitive {
         }
     }
 
+    /// The columns with these names apart from the others.
+    pub(crate) fn split(&self, names: &[String]) -> Result<(Self, Vec<Column>)> {
+        for name in names {
+            self.column(name)?;
+        }
+        let named = |column: &Column| names.contains(&column.name);
+        let (control, columns) = self.columns.iter().cloned().partition(named);
+        let rows = self.rows;
+        Ok((Self { columns, rows }, control))
+    }
+
     /// The number of rows.
     pub fn len(&self) -> usize {
         self.rows

@@ -12,7 +12,9 @@ use crate::features::CellShifts;
 use crate::gather::{Gather, Rows};
 use crate::landmarks::{Components, FeatureMap};
 use crate::learn::{Learner, Linear, Ridge, dot};
-use crate::moments::{Batch, CellFeatures, Design, Plan, PlanSettings, Sample, SensitiveRows};
+use crate::moments::{
+    Batch, CellFeatures, Design, Plan, PlanSettings, Sample, SensitiveRows, SmoothFeatures,
+};
 use crate::named::Named;
 use crate::oblivious::check_strength;
 use crate::points::Points;
@@ -51,6 +53,8 @@ struct LeftOut {
     influence: (Mat<f64>, Vec<f64>, f64),
     /// The weighted sum of the scores in each cell.
     sums: Vec<f64>,
+    /// The regression on S, and $\sum wDh$.
+    smooth: Option<(SmoothFeatures, Vec<f64>)>,
 }
 
 impl StreamFit {
@@ -63,9 +67,13 @@ impl StreamFit {
     ) -> Result<Self> {
         let has_sensitive = !sample.sensitive.columns().is_empty();
         let mut partition = settings.partition.clone();
-        if !settings.effective_mode(has_sensitive).takes_off() {
+        let mode = settings.effective_mode(has_sensitive);
+        if !mode.takes_off() {
             // The cells of new rows are for the report only: no value is a reason to refuse.
             partition.policies = partition.policies.for_report();
+        }
+        if mode == Mode::Plain {
+            partition = partition.for_report();
         }
         let plan_settings = PlanSettings {
             kernel: &settings.kernel,
@@ -178,7 +186,7 @@ impl StreamFit {
             None => None,
         };
         let training = apart.as_ref().unwrap_or(&reference);
-        let cells = reference.cells()?;
+        let cells = reference.cells(&self.plan)?;
         let warnings = [&self.warnings[..], &cells.warnings].concat();
         let (shift, uses) = cells.shifts(training)?;
         let taken = (self.mode == Mode::Oblivious).then_some((&shift, self.strength));
@@ -198,6 +206,10 @@ impl StreamFit {
             influence: influence.of_map(self.plan.map.root()),
             map: self.plan.map.clone(),
             sums: vec![0.0; cells.partition.len()],
+            smooth: cells.smooth.clone().map(|smooth| {
+                let sums = vec![0.0; smooth.smooth.len()];
+                (smooth, sums)
+            }),
         });
         if let Some(turn) = &turn {
             let turned =
@@ -216,14 +228,14 @@ impl StreamFit {
             warnings,
         };
         Ok(Solved {
-            predictor: self.predictor(&linear, cells, &reference.origin),
+            predictor: self.predictor(&linear, &cells, &reference.origin),
             summary,
             left_out,
         })
     }
 
     /// $\langle w, R k_L(x)\rangle$ is an expansion over the basis with coefficients $Rw$.
-    fn predictor(&self, linear: &Linear, cells: CellFeatures, origin: &[f64]) -> Predictor {
+    fn predictor(&self, linear: &Linear, cells: &CellFeatures, origin: &[f64]) -> Predictor {
         let weights = faer::Col::from_fn(linear.weights.len(), |k| linear.weights[k]);
         let coefficients = self.plan.map.root() * &weights;
         let strength = if self.mode.takes_off() {
@@ -231,14 +243,13 @@ impl StreamFit {
         } else {
             0.0
         };
-        let means = cells.means_of(&linear.weights, origin);
         Predictor {
             basis: self.plan.map.basis.clone(),
             coefficients: coefficients.iter().copied().collect(),
             intercept: linear.intercept,
             offsets: self
                 .has_sensitive
-                .then(|| Offsets::new(cells.partition, strength, &means)),
+                .then(|| cells.offsets(&linear.weights, origin, strength)),
         }
     }
 }
@@ -262,7 +273,7 @@ impl Solved {
         let SensitiveRows::Columns(sensitive) = batch.sensitive else {
             return Ok(());
         };
-        let cells = offsets.partition.assign(sensitive)?.cells;
+        let assignment = offsets.partition.assign(sensitive)?;
         let rows: Vec<usize> = (0..batch.points.len()).collect();
         for block in rows.chunks(BLOCK) {
             let points = batch.points.select(block);
@@ -276,7 +287,16 @@ impl Solved {
                 let residual = target - self.predictor.intercept - values[k];
                 // As in the exact path: one share of the row is taken away.
                 let score = target - residual / (1.0 - weight.min(1.0) * leverages[k]);
-                left_out.sums[cells[row] as usize] += weight * (score - self.predictor.intercept);
+                let value = weight * (score - self.predictor.intercept);
+                if let Some(sum) = left_out.sums.get_mut(assignment.cells[row] as usize) {
+                    *sum += value;
+                }
+                if let (Some((_, sums)), Some(features)) =
+                    (&mut left_out.smooth, &assignment.smooth)
+                {
+                    let own = features.col_as_slice(row);
+                    sums.iter_mut().zip(own).for_each(|(s, d)| *s += value * d);
+                }
             }
             watch.check()?;
         }
@@ -298,7 +318,18 @@ impl Solved {
                     what: "a leave-one-out score",
                 });
             }
-            *offsets = Offsets::new(offsets.partition.clone(), offsets.strength, &means);
+            let smooth = match left_out.smooth {
+                None => None,
+                Some((smooth, sums)) => {
+                    let cross = MatRef::from_column_major_slice(&sums, sums.len(), 1);
+                    let values = smooth.smooth.solve(smooth.gram.as_ref(), cross)?;
+                    Some(smooth.offsets(values.col_as_slice(0).to_vec()))
+                }
+            };
+            *offsets = Offsets {
+                smooth,
+                ..Offsets::new(offsets.partition.clone(), offsets.strength, &means)
+            };
         }
         summary.cells = CellSummary::of(&predictor);
         Ok(Fit {
@@ -316,11 +347,7 @@ pub(super) fn turn(
     restraint: Restraint,
     knobs: (f64, f64),
 ) -> Result<Mat<f64>> {
-    let shifts = CellShifts {
-        partition: cells.partition.clone(),
-        strength: 1.0,
-        means: cells.absolute(origin),
-    };
+    let shifts = CellShifts::of(cells, origin, 1.0);
     // Of the origin, an entry belongs to the target.
     let (turn, _) = shifts.turn(origin.len() - 1, restraint, knobs)?;
     Ok(turn)

@@ -10,8 +10,8 @@ use crate::error::{Error, Result, Warning};
 use crate::features::{FeatureSettings, ObliviousFeatures};
 use crate::gather::Rows;
 use crate::gram::FeatureRows;
-use crate::learn::{LinearAnswer, Outcomes, Task, dot};
-use crate::partition::{Assignment, Uses};
+use crate::learn::{Outcomes, Task, dot};
+use crate::partition::Assignment;
 use crate::points::Points;
 use crate::predictor::{Offsets, Predictor};
 use crate::reference::Reference;
@@ -76,6 +76,12 @@ impl Settings {
         let mut partition = self.partition.clone();
         if !self.mode.takes_off() || self.strength == 0.0 {
             partition.policies = partition.policies.for_report();
+        }
+        if self.mode == Mode::Plain || self.strength == 0.0 {
+            partition = partition.for_report();
+        }
+        if self.mode == Mode::SensitiveFree && matches!(self.restraint, Restraint::Slack(_)) {
+            partition = partition.cells_only("cells, for epsilon bounds their means")?;
         }
         let positives = self.mode == Mode::SensitiveFree && self.parity == Parity::Opportunity;
         Ok(FeatureSettings {
@@ -198,8 +204,7 @@ impl Turned {
             Some(cells) => cells.partition.assign(sensitive),
             None => Ok(Assignment {
                 cells: vec![0; sensitive.len()],
-                mixtures: Vec::new(),
-                uses: Uses::default(),
+                ..Assignment::default()
             }),
         }
     }
@@ -227,18 +232,23 @@ impl Turned {
         let bounded = self.bounded.as_ref();
         let bounded = bounded.map(|(directions, epsilon)| (directions.as_ref(), *epsilon));
         let answer = self.task.solve_features(rows, outcomes, bounded, watch)?;
-        let means = if self.mode == Mode::MOblivious && labelled.estimated {
-            self.out_of_fold(rows, labelled, answer.intercept, watch)?
-        } else {
-            self.cell_means(&answer)
-        };
         let strength = if self.mode.takes_off() {
             self.strength
         } else {
             0.0
         };
-        let cells = self.features.cells.as_ref();
-        let offsets = cells.map(|cells| Offsets::new(cells.partition.clone(), strength, &means));
+        let offsets = match &self.features.cells {
+            None => None,
+            Some(cells) if self.mode == Mode::MOblivious && labelled.estimated => {
+                let unseen = self.out_of_fold(rows, labelled, answer.intercept, watch)?;
+                let (of, weights) = (labelled.assignment, labelled.weights);
+                let partition = &cells.partition;
+                Some(Offsets::regressed(
+                    partition, strength, &unseen, of, weights,
+                )?)
+            }
+            Some(cells) => Some(cells.offsets(&self.unturned(&answer.weights), strength)),
+        };
         let mut scores = answer.fitted.clone();
         if let (Mode::MOblivious, Some(offsets)) = (self.mode, &offsets) {
             for (row, score) in scores.iter_mut().enumerate() {
@@ -296,17 +306,7 @@ impl Turned {
             .collect()
     }
 
-    /// The means of h over the cells, from those of the features.
-    fn cell_means(&self, answer: &LinearAnswer) -> Vec<f64> {
-        let weights = self.unturned(&answer.weights);
-        let cells = self.features.cells.as_ref();
-        cells.map_or(Vec::new(), |cells| {
-            let means = cells.means.chunks(weights.len());
-            means.map(|mean| dot(&weights, mean)).collect()
-        })
-    }
-
-    /// The means over the cells of scores by machines that have not seen the row's fold, less the intercept.
+    /// The score of every row by a machine that has not seen its fold, less the intercept.
     fn out_of_fold(
         &self,
         rows: &dyn FeatureRows,
@@ -315,14 +315,7 @@ impl Turned {
         watch: &Watch,
     ) -> Result<Vec<f64>> {
         let fold_of = folds(labelled.targets, self.seed)?;
-        let mut sums = vec![
-            0.0;
-            self.features
-                .cells
-                .as_ref()
-                .map_or(0, |c| c.partition.len())
-        ];
-        let mut mass = vec![0.0; sums.len()];
+        let mut scores = vec![0.0; fold_of.len()];
         for fold in 0..FOLDS {
             let places: Vec<usize> = (0..fold_of.len()).filter(|&i| fold_of[i] != fold).collect();
             if places.len() == fold_of.len() {
@@ -345,21 +338,14 @@ impl Turned {
                     for j in (0..block.ncols()).filter(|j| fold_of[first + j] == fold) {
                         let values = block.col(j).iter().zip(&answer.weights);
                         let score: f64 = values.map(|(z, w)| z * w).sum();
-                        let cell = labelled.assignment.cells[first + j] as usize;
-                        let weight = labelled.weights[first + j];
-                        // A row of no cell of its own is a mixture of others, and estimates none.
-                        if cell < sums.len() {
-                            sums[cell] += weight * (score + answer.intercept - intercept);
-                            mass[cell] += weight;
-                        }
+                        scores[first + j] = score + answer.intercept - intercept;
                     }
                     Ok(())
                 },
                 watch,
             )?;
         }
-        let means = sums.iter().zip(&mass);
-        Ok(means.map(|(sum, mass)| sum / mass).collect())
+        Ok(scores)
     }
 }
 

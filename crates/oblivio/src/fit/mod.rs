@@ -505,7 +505,7 @@ impl CellSummary {
                     label: offsets.partition.label(c),
                     rows: offsets.partition.counts()[c],
                     before,
-                    after: before - offsets.strength * offsets.by_cell[c],
+                    after: before - offsets.strength * offsets.taken(c),
                 }
             })
             .collect()

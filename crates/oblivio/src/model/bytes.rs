@@ -10,9 +10,9 @@ use crate::encoder::Encoder;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::oblivious::check_strength;
-use crate::partition::Partition;
+use crate::partition::{Partition, Smooth};
 use crate::points::Points;
-use crate::predictor::{Offsets, Predictor};
+use crate::predictor::{Offsets, Predictor, SmoothOffsets};
 
 const KIND: &str = "ridge";
 const CLASSIFIER: &str = "classifier";
@@ -88,10 +88,17 @@ impl Model {
             let offsets = scorer.offsets();
             offsets.map_or(Vec::new(), |offsets| offsets.by_cell.clone())
         });
+        let smooth = all(&|scorer| {
+            let smooth = scorer.offsets().and_then(|offsets| offsets.smooth.as_ref());
+            smooth.map_or(Vec::new(), |smooth| {
+                [&smooth.values[..], &smooth.by_cell].concat()
+            })
+        });
         let tensors = [
             tensor("coefficients", &[coefficients.len()], &coefficients),
             tensor("offsets", &[by_cell.len()], &by_cell),
             tensor("points", &[points.len(), points.dim()], points.values()),
+            tensor("smooth", &[smooth.len()], &smooth),
         ];
         let kind = self.classes.as_ref().map_or(KIND, |_| CLASSIFIER);
         write(kind, &header, &tensors)
@@ -108,6 +115,8 @@ impl Model {
         let (coefficients, _) = numbers(&tensors, "coefficients", 1)?;
         let (values, shape) = numbers(&tensors, "points", 2)?;
         let (by_cell, _) = numbers(&tensors, "offsets", 1)?;
+        // Files of older versions have cells only.
+        let (smooth, _) = numbers(&tensors, "smooth", 1).unwrap_or_default();
         let kernel: Kernel = header.kernel.parse()?;
         let first = Other {
             intercept: header.intercept,
@@ -149,6 +158,24 @@ impl Model {
             cells.checked_mul(own.len()) == Some(by_cell.len()),
             "the number of its offsets",
         )?;
+        let features = header
+            .cells
+            .as_ref()
+            .and_then(|of| of.partition.smooth.as_ref());
+        let features = features.map_or(0, Smooth::len);
+        let each = if features > 0 { features + cells } else { 0 };
+        require(
+            each.checked_mul(own.len()) == Some(smooth.len())
+                && smooth.iter().all(|v| v.is_finite()),
+            "the number of its smooth offsets",
+        )?;
+        let smooth_of = |k: usize| {
+            let own = &smooth[k * each..(k + 1) * each];
+            (features > 0).then(|| SmoothOffsets {
+                values: own[..features].to_vec(),
+                by_cell: own[features..].to_vec(),
+            })
+        };
         let scorer = |(k, other): (usize, &Other)| Predictor {
             basis: basis.clone(),
             coefficients: coefficients[k * count..(k + 1) * count].to_vec(),
@@ -158,6 +185,7 @@ impl Model {
                 strength: of.strength,
                 by_cell: by_cell[k * cells..(k + 1) * cells].to_vec(),
                 mean: other.mean,
+                smooth: smooth_of(k),
             }),
         };
         let scorers = own.iter().enumerate().map(scorer).collect();

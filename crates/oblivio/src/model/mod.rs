@@ -216,9 +216,9 @@ impl Model {
 
     /// The names of the sensitive columns, whether or not they are needed to predict.
     pub fn sensitive_columns(&self) -> Vec<&str> {
-        self.predictor().offsets().map_or(Vec::new(), |offsets| {
-            offsets.partition.columns().map(|(name, _)| name).collect()
-        })
+        self.predictor()
+            .offsets()
+            .map_or(Vec::new(), |offsets| offsets.partition.needs())
     }
 
     /// Scores the rows of a table, its columns found by name.

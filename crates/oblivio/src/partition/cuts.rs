@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, Cut, UNSEEN};
-use super::{Missing, OutOfRange, Partition, PartitionRule, Policies, Uses};
+use super::{Choice, Missing, OutOfRange, Partition, PartitionRule, Policies, Uses};
 use crate::column::{MISSING, sort_levels};
 use crate::error::{Error, Result, Warning};
 use crate::sensitive::{Kind, Sensitive};
@@ -25,6 +25,9 @@ pub(crate) struct Cuts {
     open: Vec<bool>,
     /// Rows outside bounds that were given.
     outside: usize,
+    /// How it was chosen that there are cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    choice: Option<Choice>,
 }
 
 impl Cuts {
@@ -58,8 +61,15 @@ impl Cuts {
             policies: rule.policies,
             open,
             outside: 0,
+            choice: None,
         };
         Ok((cuts, warnings))
+    }
+
+    /// The same, with how it was chosen that there are cells.
+    pub(crate) fn chosen_by(mut self, choice: Option<Choice>) -> Self {
+        self.choice = choice;
+        self
     }
 
     /// The names of the columns.
@@ -260,6 +270,8 @@ impl Cuts {
             keys: cells.into_iter().map(|(key, _)| key).collect(),
             axes: self.axes,
             policies: self.policies,
+            smooth: None,
+            choice: self.choice,
         };
         (partition, places, warnings)
     }

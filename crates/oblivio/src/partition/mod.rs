@@ -3,17 +3,21 @@
 mod axis;
 mod cuts;
 mod rule;
+mod smooth;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
+use faer::Mat;
 use serde::{Deserialize, Serialize};
 
 use self::axis::{Axis, Cut, UNSEEN};
 pub(crate) use self::cuts::Cuts;
 pub use self::rule::{
-    Binning, CellCount, EmptyCell, Missing, OutOfRange, PartitionRule, Policies, UnseenCategory,
+    Binning, CellCount, EmptyCell, Estimator, Missing, OutOfRange, PartitionRule, Policies,
+    UnseenCategory,
 };
+pub(crate) use self::smooth::{Block, Coordinates, KernelFeatures, Smooth, Source, regression};
 use crate::column::Values;
 use crate::error::{Error, Result, Warning};
 use crate::sensitive::{Kind, Sensitive};
@@ -32,6 +36,27 @@ pub struct Partition {
     mass: Vec<f64>,
     /// The number of reference rows in each cell.
     counts: Vec<usize>,
+    /// The regression that gives the shifts, where that is not the mean of the cell: the cells are then for the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) smooth: Option<Smooth>,
+    /// How the conditional mean was chosen, where that took a look at the rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) choice: Option<Choice>,
+}
+
+/// How the conditional mean was chosen.
+///
+/// A score is the mean squared error $\|\phi(x_i) - E_n^{-i}(\phi \mid s_i)\|^2$ of the features of a row that the estimate has not
+/// seen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Choice {
+    /// The score of every kind of conditional mean that was tried, and of none at all.
+    pub scores: Vec<(String, f64)>,
+    /// γ of the kernel on standardised continuous columns, if the conditional mean is smooth.
+    pub gamma: Option<f64>,
+    /// κ, if it is a regression.
+    pub ridge: Option<f64>,
 }
 
 /// The cell of each row.
@@ -43,6 +68,9 @@ pub struct Assignment {
     pub cells: Vec<u32>,
     /// Rows without a cell of their own: weights over the cells. They sum to 1, or to 0 where the mean is taken as 0.
     pub mixtures: Vec<Vec<f64>>,
+    /// The features of S on which the shift is a regression, centred over the reference rows, one row in each column; `None`
+    /// where the shift is that of the cell.
+    pub smooth: Option<Mat<f64>>,
     /// How often a policy was used.
     pub uses: Uses,
 }
@@ -142,13 +170,38 @@ impl Assignment {
         let place = |cell: u32| if is_mixture(cell) { cell + moved } else { cell };
         self.cells.extend(other.cells.into_iter().map(place));
         self.mixtures.extend(other.mixtures);
+        self.smooth = match (self.smooth.take(), other.smooth) {
+            (Some(mine), Some(theirs)) => {
+                let (features, rows) = (mine.nrows(), mine.ncols());
+                let both = rows + theirs.ncols();
+                Some(Mat::from_fn(features, both, |a, i| {
+                    if i < rows {
+                        mine[(a, i)]
+                    } else {
+                        theirs[(a, i - rows)]
+                    }
+                }))
+            }
+            (mine, theirs) => mine.or(theirs),
+        };
         self.uses = self.uses.plus(other.uses);
+    }
+
+    /// The mixtures that shifts are needed of: none where these are no shifts of cells.
+    pub(crate) fn shifted(&self) -> &[Vec<f64>] {
+        match self.smooth {
+            None => &self.mixtures,
+            Some(_) => &[],
+        }
     }
 
     pub(crate) fn select(&self, rows: &[usize]) -> Self {
         Self {
             cells: rows.iter().map(|&i| self.cells[i]).collect(),
             mixtures: self.mixtures.clone(),
+            smooth: self.smooth.as_ref().map(|features| {
+                Mat::from_fn(features.nrows(), rows.len(), |a, i| features[(a, rows[i])])
+            }),
             uses: self.uses,
         }
     }
@@ -161,6 +214,17 @@ impl Partition {
         reference: &Sensitive,
         weights: &[f64],
     ) -> Result<(Self, Vec<Warning>)> {
+        let rows = effective_rows(weights.len(), weights.iter().sum());
+        Self::fit_for(rule, reference, weights, rows)
+    }
+
+    /// As [`fit`](Self::fit), for a table of which so many rows are the reference: their number decides the cells.
+    pub(crate) fn fit_for(
+        rule: &PartitionRule,
+        reference: &Sensitive,
+        weights: &[f64],
+        rows: usize,
+    ) -> Result<(Self, Vec<Warning>)> {
         if reference.is_empty() {
             return Err(Error::TooFewRows {
                 what: "the reference",
@@ -168,7 +232,6 @@ impl Partition {
                 needed: 1,
             });
         }
-        let rows = effective_rows(weights.len(), weights.iter().sum());
         let (mut cuts, mut warnings) = Cuts::fit(rule, reference, weights, rows)?;
         let keys = cuts.keys(reference)?;
         let mut slots = Slots::new(reference.columns().len());
@@ -201,6 +264,40 @@ impl Partition {
             };
             (axis.name.as_str(), kind)
         })
+    }
+
+    /// The names of all columns that the place of a row depends on.
+    pub fn needs(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.columns().map(|(name, _)| name).collect();
+        for name in self.smooth.iter().flat_map(Smooth::columns) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// What the shift of a row is: that of its `cells`, or a regression on features of S that is `smooth` or `linear`.
+    pub fn estimator(&self) -> Estimator {
+        match &self.smooth {
+            None => Estimator::Cells,
+            Some(smooth) => smooth.estimator(),
+        }
+    }
+
+    /// The number of bins, where the rule left it to the leave-one-out error.
+    pub(crate) fn cell_count(&self, rule: CellCount) -> CellCount {
+        let bins = self.axes.iter().filter_map(Axis::bins).max();
+        match (rule, bins) {
+            (CellCount::Loo, Some(bins)) => CellCount::Given(bins as usize),
+            (CellCount::Loo, None) => CellCount::Auto,
+            (rule, _) => rule,
+        }
+    }
+
+    /// How the conditional mean was chosen, where that took a look at the rows.
+    pub fn choice(&self) -> Option<&Choice> {
+        self.choice.as_ref()
     }
 
     /// The inner edges of a continuous column's bins.
@@ -292,9 +389,18 @@ impl Partition {
             known.insert(key, cell);
             cells.push(cell);
         }
+        let smooth = match &self.smooth {
+            None => None,
+            Some(smooth) => {
+                let rows = smooth.rows(sensitive)?;
+                uses = rows.uses;
+                Some(smooth.centred(&rows))
+            }
+        };
         Ok(Assignment {
             cells,
             mixtures,
+            smooth,
             uses,
         })
     }
@@ -414,7 +520,8 @@ impl Partition {
 
     /// Refuses what cannot have come from a fit (a damaged or hostile model file).
     pub(crate) fn is_sound(&self) -> bool {
-        !self.keys.is_empty()
+        self.smooth.as_ref().is_none_or(Smooth::is_sound)
+            && !self.keys.is_empty()
             && self.mass.len() == self.keys.len()
             && self.counts.len() == self.keys.len()
             && self.mass.iter().all(|mass| *mass > 0.0 && mass.is_finite())

@@ -12,6 +12,13 @@ use crate::sensitive::{Kind, Sensitive};
 /// How sensitive columns are to be cut into cells.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartitionRule {
+    /// How the conditional mean is estimated.
+    pub estimator: Estimator,
+    /// Whether the means of cells are drawn towards the mean of all, by as much as their scatter suggests (empirical Bayes). That
+    /// leaves some of the dependence where cells are small.
+    pub shrink: bool,
+    /// Columns among the sensitive ones that are legitimate factors A: only the part of the others beyond A is removed.
+    pub control: Vec<String>,
     /// The number of bins of each continuous column.
     pub cells: CellCount,
     /// Where the bins of a continuous column begin and end.
@@ -26,6 +33,32 @@ pub struct PartitionRule {
     pub policies: Policies,
 }
 
+/// How the conditional mean of the features is estimated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Estimator {
+    /// By the smaller leave-one-out error: cells where all sensitive columns are categorical or the cells were asked for, else
+    /// cells or smooth.
+    #[default]
+    Auto,
+    /// The mean of the cell.
+    Cells,
+    /// Ridge regression on kernel features of S.
+    Smooth,
+    /// Least squares on the columns of S themselves.
+    Linear,
+}
+
+impl Named for Estimator {
+    const WHAT: &'static str = "the conditional mean";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("auto", Self::Auto),
+        ("cells", Self::Cells),
+        ("smooth", Self::Smooth),
+        ("linear", Self::Linear),
+    ];
+}
+
 /// More bins than this are a mistake.
 const MOST_CELLS: usize = 65_536;
 
@@ -37,6 +70,8 @@ pub enum CellCount {
     Auto,
     /// $\lfloor n^{1/(2(d+1))}\rfloor$, as in the paper.
     Paper,
+    /// The number with the least leave-one-out error of the features; as [`Auto`](Self::Auto) where there are no features to look at.
+    Loo,
     /// This many.
     Given(usize),
 }
@@ -165,11 +200,12 @@ impl FromStr for CellCount {
         match text {
             "auto" => Ok(Self::Auto),
             "paper" => Ok(Self::Paper),
+            "loo" => Ok(Self::Loo),
             _ => match text.parse() {
                 Ok(cells) if cells > 0 => Ok(Self::Given(cells)),
                 _ => Err(Error::InvalidParameter {
                     name: "cells",
-                    expected: "a positive whole number, `auto` or `paper`",
+                    expected: "a positive whole number, `auto`, `loo` or `paper`",
                     value: text.to_owned(),
                 }),
             },
@@ -210,7 +246,7 @@ impl CellCount {
         let power = |base: usize, exponent: usize| (base as f64).powf(exponent as f64);
         match self {
             Self::Given(cells) => cells,
-            Self::Auto => (1..=rows)
+            Self::Auto | Self::Loo => (1..=rows)
                 .find(|&cells| power(cells, continuous + 2) >= rows as f64)
                 .unwrap_or(1),
             Self::Paper => (1..=rows)
@@ -222,6 +258,36 @@ impl CellCount {
 }
 
 impl PartitionRule {
+    /// For cells that only a report uses.
+    #[must_use]
+    pub(crate) fn for_report(&self) -> Self {
+        Self {
+            estimator: Estimator::Cells,
+            shrink: false,
+            cells: match self.cells {
+                CellCount::Loo => CellCount::Auto,
+                other => other,
+            },
+            policies: self.policies.for_report(),
+            ..self.clone()
+        }
+    }
+
+    /// The same rule for cells, where nothing else can be; `why` says why not.
+    pub(crate) fn cells_only(&self, why: &'static str) -> Result<Self> {
+        match self.estimator {
+            Estimator::Auto | Estimator::Cells if !self.shrink => Ok(Self {
+                estimator: Estimator::Cells,
+                ..self.clone()
+            }),
+            _ => Err(Error::InvalidParameter {
+                name: "the conditional mean",
+                expected: why,
+                value: self.estimator.name().into(),
+            }),
+        }
+    }
+
     /// The rule with the kind of every column settled by these rows, so that a part of them is read like the whole.
     #[must_use]
     pub fn settled(&self, table: &Sensitive) -> Self {
@@ -265,7 +331,7 @@ impl PartitionRule {
     }
 
     /// How a column is to be read.
-    pub(super) fn kind(&self, column: &Column) -> Kind {
+    pub(crate) fn kind(&self, column: &Column) -> Kind {
         if self.categorical.contains(&column.name) {
             Kind::Categorical
         } else if self.continuous.contains(&column.name) {
