@@ -19,6 +19,7 @@ pub use self::grid::GridPoint;
 pub use self::landmarked::{Labelled, Turned};
 pub use self::path::{Bandwidths, Path, PathGrid};
 pub use self::problem::Problem;
+use crate::align::AlignRule;
 use crate::classes::{ClassWeights, Threshold};
 use crate::error::{Error, Result, Warning};
 use crate::gather::{Gather, Rows};
@@ -72,6 +73,9 @@ pub struct Settings {
     pub class_weights: ClassWeights,
     /// Where the line between classes is drawn.
     pub threshold: Threshold,
+    /// A second stage that makes the distributions of the scores equal; none if absent. It needs sensitive values to predict, in
+    /// any mode. The path of penalties is that of the scores before it.
+    pub align: Option<AlignRule>,
     /// Landmarks of the explicit path; `None` is the exact path, whose cost grows with the square of the rows.
     pub components: Option<Components>,
     /// For everything random.
@@ -143,8 +147,8 @@ pub struct Summary {
     pub reference_rows: usize,
     /// The cells; none without sensitive columns.
     pub cells: Vec<CellSummary>,
-    /// Root mean squared error on the training rows, of m-oblivious fits before their offsets; the share on the wrong side for
-    /// classes, after them.
+    /// Root mean squared error on the training rows, of m-oblivious fits before their offsets, and before any alignment; the share on
+    /// the wrong side for classes, after them.
     pub error: f64,
     /// The same for the best constant.
     pub spread: f64,
@@ -190,6 +194,7 @@ impl Default for Settings {
             memory: None,
             class_weights: ClassWeights::default(),
             threshold: Threshold::default(),
+            align: None,
             components: None,
             seed: 0,
         }
@@ -282,6 +287,9 @@ impl Settings {
         self.task().check()?;
         self.restraint.check()?;
         self.threshold.check()?;
+        if let Some(align) = self.align {
+            align.check()?;
+        }
         let classifies = self.learner.classifies();
         let free = self.mode == Mode::SensitiveFree;
         let slack = matches!(self.restraint, Restraint::Slack(_));
@@ -367,14 +375,18 @@ impl Settings {
 
     /// The predictor that moments amount to, all their rows training and estimating.
     ///
-    /// Not m-oblivious: the offsets of that mode need the scores of single rows.
+    /// Not m-oblivious and not aligned: that needs the scores of single rows.
     pub fn fit_moments(&self, moments: &Moments, watch: &Watch) -> Result<Fit> {
         let solved = StreamFit::of(self, Gather::of(moments.clone()), Vec::new())?.solve(watch)?;
         if solved.needs_rows() {
             return Err(Error::InvalidParameter {
                 name: "the mode of a fit from moments",
-                expected: "plain or oblivious, for m-oblivious offsets need the rows once more",
-                value: self.mode.name().into(),
+                expected: "plain or oblivious without alignment, for m-oblivious offsets and alignments need the rows once more",
+                value: format!(
+                    "{}{}",
+                    self.mode.name(),
+                    if self.aligns() { " with alignment" } else { "" }
+                ),
             });
         }
         solved.finish()
@@ -400,6 +412,23 @@ impl Settings {
         self.learner
             .classifies()
             .then_some(Decision(self.threshold))
+    }
+
+    /// Whether scores are aligned.
+    fn aligns(&self) -> bool {
+        self.align.is_some_and(|align| align.strength > 0.0)
+    }
+
+    /// The rule by which cells are made. Where no score depends on the cells of new rows, they are for the report only, and no
+    /// value is a reason to refuse.
+    fn cell_rule(&self, rule: PartitionRule, mode: Mode) -> PartitionRule {
+        if mode.takes_off() || self.aligns() {
+            return rule;
+        }
+        PartitionRule {
+            policies: rule.policies.for_report(),
+            ..rule
+        }
     }
 
     /// Without sensitive columns, and at strength 0, there is nothing to take out.
