@@ -269,7 +269,9 @@ impl Predictor {
         };
         let before = self.expansion_at(points, watch)?;
         let scores = match &assignment {
-            Some(assignment) => self.aligned(&self.less_offsets(&before, assignment), assignment)?,
+            Some(assignment) => {
+                self.aligned(&self.less_offsets(&before, assignment), assignment)?
+            }
             None => before.clone(),
         };
         let uses = assignment.as_ref().map_or(Uses::default(), |a| a.uses);

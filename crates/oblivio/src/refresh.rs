@@ -1,8 +1,9 @@
 //! Offsets from new rows without labels, and how far the cells have drifted.
 
+use crate::align::{Alignment, SampledScores, given};
 use crate::error::{Error, Result};
 use crate::learn::dot;
-use crate::moments::{Moments, SensitiveSums};
+use crate::moments::{Moments, SAMPLE, SensitiveSums};
 use crate::partition::{Place, Uses};
 use crate::points::Points;
 use crate::predictor::{Offsets, Predictor};
@@ -31,11 +32,16 @@ pub struct Drift {
 }
 
 /// New offsets in the making: scores of rows that need no label, added up per cell.
+///
+/// A model with an alignment gets a new one, fitted to a seeded sample of 65 536 of the rows. A cell with too few rows in the sample
+/// keeps its distribution.
 #[derive(Clone, Debug)]
 pub struct Refresh {
     predictor: Predictor,
     cells: Vec<CellScores>,
     uses: Uses,
+    /// For a new alignment.
+    sampled: Option<SampledScores>,
 }
 
 /// The scores of one cell.
@@ -53,11 +59,15 @@ impl Predictor {
             predictor: self.clone(),
             cells: vec![CellScores::default(); count],
             uses: Uses::default(),
+            sampled: self
+                .alignment
+                .is_some()
+                .then(|| SampledScores::new(SAMPLE, 0)),
         })
     }
 
     /// The offsets that the moments of new rows amount to, gathered by the plan of the fit. The standard deviations are
-    /// those within all cells together.
+    /// those within all cells together. Not for a model with an alignment, which needs the scores of single rows.
     pub fn refresh_from(
         &self,
         moments: &Moments,
@@ -65,6 +75,13 @@ impl Predictor {
         watch: &Watch,
     ) -> Result<(Self, Vec<Drift>)> {
         let offsets = self.refreshable()?;
+        if self.alignment.is_some() {
+            return Err(Error::InvalidParameter {
+                name: "a model to refresh from moments",
+                expected: "one without alignment, which needs the rows: refresh it from them",
+                value: "one with alignment".into(),
+            });
+        }
         let plan = moments.plan();
         if plan.map.basis != self.basis {
             return Err(Error::UnlikeMoments {
@@ -139,7 +156,20 @@ impl Refresh {
     ) -> Result<()> {
         let prediction = self.predictor.predict(points, Some(sensitive), watch)?;
         self.uses = self.uses.plus(prediction.uses);
-        let cells = prediction.assignment.map_or(Vec::new(), |a| a.cells);
+        let assignment = prediction.assignment.unwrap_or_default();
+        if let Some(sampled) = &mut self.sampled {
+            let ones = vec![1.0; points.len()];
+            let weights = weights.unwrap_or(&ones);
+            let drawn = sampled.draw(weights);
+            let pick = |values: &[f64]| drawn.iter().map(|&i| values[i]).collect::<Vec<f64>>();
+            let chosen = assignment.select(&drawn);
+            sampled.add(
+                &pick(&prediction.before),
+                &pick(weights),
+                (chosen, self.cells.len()),
+            );
+        }
+        let cells = assignment.cells;
         for (row, cell) in cells.into_iter().enumerate() {
             let weight = weights.map_or(1.0, |weights| weights[row]);
             if let Some(scores) = self.cells.get_mut(cell as usize)
@@ -156,9 +186,37 @@ impl Refresh {
     /// The predictor with new offsets, the drift of every cell, and how often rows needed a policy. Cells with fewer than
     /// `least` new rows stay as they were.
     pub fn finish(self, least: usize) -> Result<(Predictor, Vec<Drift>, Uses)> {
-        let (predictor, drift) = renew(&self.predictor, &self.cells, least)?;
+        let (mut predictor, drift) = renew(&self.predictor, &self.cells, least)?;
+        if let (Some(old), Some(sampled)) = (&self.predictor.alignment, self.sampled) {
+            let sampled = sampled.finish(&|_| true);
+            predictor.alignment = Some(realign(&self.predictor, old, &predictor, &sampled, least)?);
+        }
         Ok((predictor, drift, self.uses))
     }
+}
+
+/// The alignment of a predictor with new offsets. In cells with fewer than `least` sampled rows the distribution stays: h has the one
+/// it had, and the score differs by the change of the offset.
+fn realign(
+    before: &Predictor,
+    old: &Alignment,
+    after: &Predictor,
+    sampled: &SampledScores,
+    least: usize,
+) -> Result<Alignment> {
+    let (was, is) = (before.refreshable()?, after.refreshable()?);
+    let scores = after.less_offsets(&sampled.before, &sampled.assignment);
+    let (given, ridge) = given(&sampled.assignment);
+    let new = Alignment::fit(old.rule(), &scores, given, &sampled.weights, ridge)?;
+    let mut rows = vec![0; is.partition.len()];
+    for &cell in &sampled.assignment.cells {
+        if let Some(rows) = rows.get_mut(cell as usize) {
+            *rows += 1;
+        }
+    }
+    let kept = |cell: usize| rows.get(cell).is_none_or(|rows| *rows < least.max(1));
+    let shift = |cell: usize| is.strength * (was.by_cell[cell] - is.by_cell[cell]);
+    Ok(new.keeping(old, &kept, &shift, is.partition.mass()))
 }
 
 fn renew(

@@ -87,7 +87,9 @@ impl<D> ByCell<D> {
         for rows in rows.chunk_by(|a, b| a.0 == b.0) {
             let own: Vec<(f64, f64)> = rows.iter().map(|(_, s, w)| (*s, *w)).collect();
             mass[rows[0].0] = own.iter().map(|(_, weight)| weight).sum();
-            own.iter().for_each(|(score, weight)| all.add(*score, *weight));
+            for (score, weight) in &own {
+                all.add(*score, *weight);
+            }
             cells[rows[0].0] = Some(of(&own));
         }
         Ok(Self {
@@ -128,7 +130,9 @@ impl<D> ByCell<D> {
                     .filter_map(|(cell, weight)| cell.as_ref().map(|cell| (cell, *weight)))
                     .collect();
                 let total: f64 = parts.iter().map(|(_, weight)| weight).sum();
-                parts.iter_mut().for_each(|(_, weight)| *weight /= total);
+                for (_, weight) in &mut parts {
+                    *weight /= total;
+                }
                 parts
             }
             _ => {
@@ -225,8 +229,9 @@ impl ByCell<Normal> {
                 (cell.mean, cell.deviation)
             } else {
                 let mean = mean_of(&parts, &|cell| cell.mean);
-                let square =
-                    mean_of(&parts, &|cell| cell.deviation.powi(2) + (cell.mean - mean).powi(2));
+                let square = mean_of(&parts, &|cell| {
+                    cell.deviation.powi(2) + (cell.mean - mean).powi(2)
+                });
                 (mean, square.sqrt())
             };
             if deviation <= self.negligible {
@@ -235,7 +240,11 @@ impl ByCell<Normal> {
                 centre + scale * ((score - mean) / deviation)
             }
         };
-        scores.par_iter().enumerate().map(|(i, s)| full((i, s))).collect()
+        scores
+            .par_iter()
+            .enumerate()
+            .map(|(i, s)| full((i, s)))
+            .collect()
     }
 }
 
@@ -262,14 +271,23 @@ impl ByCell<Table> {
             let parts = self.parts(&population, assignment, row);
             let low = parts.iter().map(|(cell, _)| cell.values[0]);
             let low = low.fold(f64::INFINITY, f64::min);
-            let high = parts.iter().map(|(cell, _)| cell.values[cell.values.len() - 1]);
+            let high = parts
+                .iter()
+                .map(|(cell, _)| cell.values[cell.values.len() - 1]);
             let high = high.fold(f64::NEG_INFINITY, f64::max);
             let inside = score.clamp(low, high);
             let rank: f64 = parts.iter().map(|(cell, w)| w * cell.rank(inside)).sum();
-            let common: f64 = population.iter().map(|(cell, p)| p * cell.value(rank)).sum();
+            let common: f64 = population
+                .iter()
+                .map(|(cell, p)| p * cell.value(rank))
+                .sum();
             common + (score - inside)
         };
-        scores.par_iter().enumerate().map(|(i, s)| full((i, s))).collect()
+        scores
+            .par_iter()
+            .enumerate()
+            .map(|(i, s)| full((i, s)))
+            .collect()
     }
 }
 

@@ -4,7 +4,7 @@ use crate::partition::Assignment;
 use crate::random::{Draw, Drawn};
 
 /// Scores before their offsets, of at most so many rows of a stream: a seeded sample, the same as that of a survey of the same rows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SampledScores {
     draw: Draw,
     /// Rows seen.

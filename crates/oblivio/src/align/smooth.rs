@@ -55,7 +55,14 @@ impl<'a> Regression<'a> {
             });
             let add = Accum::Add;
             // Not in parallel, so that the bits do not depend on the number of threads.
-            matmul(gram.as_mut(), add, &scaled, scaled.transpose(), 1.0, Par::Seq);
+            matmul(
+                gram.as_mut(),
+                add,
+                &scaled,
+                scaled.transpose(),
+                1.0,
+                Par::Seq,
+            );
         }
         for j in 0..width {
             gram[(j, j)] += ridge;
@@ -92,7 +99,9 @@ impl<'a> Regression<'a> {
     fn mean(&self, value: impl Fn(usize) -> f64 + Sync) -> f64 {
         let values: Vec<f64> = self.rows.par_iter().map(|&i| value(i)).collect();
         let weighted = values.iter().zip(self.rows);
-        weighted.map(|(v, &i)| self.weights[i] / self.total * v).sum()
+        weighted
+            .map(|(v, &i)| self.weights[i] / self.total * v)
+            .sum()
     }
 }
 
@@ -157,7 +166,10 @@ impl SmoothNormal {
         let features = regression.features;
         let (mean, mean_on) = regression.of(&|i| scores[i]);
         let at = |i: usize| mean + dot(&mean_on, features, i);
-        let residuals: Vec<f64> = (0..scores.len()).into_par_iter().map(|i| scores[i] - at(i)).collect();
+        let residuals: Vec<f64> = (0..scores.len())
+            .into_par_iter()
+            .map(|i| scores[i] - at(i))
+            .collect();
         let (variance, variance_on) = regression.of(&|i| residuals[i] * residuals[i]);
         let whole = regression.mean(|i| (scores[i] - mean).powi(2));
         let mut normal = Self {
@@ -165,7 +177,11 @@ impl SmoothNormal {
             scale: 0.0,
             mean,
             mean_on,
-            variance: if variance > NO_VARIANCE * whole { variance } else { 0.0 },
+            variance: if variance > NO_VARIANCE * whole {
+                variance
+            } else {
+                0.0
+            },
             variance_on,
         };
         normal.scale = regression.mean(|i| normal.deviation(features, i));
@@ -236,7 +252,12 @@ impl SmoothTable {
 
     /// The coefficients of $1[x < z_k] + \tfrac12 1[x = z_k]$ for every threshold: sums between thresholds, added up.
     fn regressed(&self, regression: &Regression, scores: &[f64], tie: f64) -> Vec<f64> {
-        let Regression { features, rows, weights, .. } = *regression;
+        let Regression {
+            features,
+            rows,
+            weights,
+            ..
+        } = *regression;
         let (count, width) = (self.all.values.len(), regression.width());
         // Sums over the scores at each threshold, and over those between it and the one before.
         let mut at = vec![vec![0.0; width]; count];
@@ -306,9 +327,14 @@ impl SmoothTable {
         let mut given = self.all.ranks.clone();
         for (j, on) in self.on.chunks(count).enumerate() {
             let feature = features[(j, row)];
-            given.iter_mut().zip(on).for_each(|(f, c)| *f += feature * c);
+            given
+                .iter_mut()
+                .zip(on)
+                .for_each(|(f, c)| *f += feature * c);
         }
-        given.iter_mut().for_each(|f| *f = f.clamp(0.0, 1.0));
+        for f in &mut given {
+            *f = f.clamp(0.0, 1.0);
+        }
         let mut below = given.clone();
         for k in (1..count).rev() {
             below[k - 1] = below[k - 1].min(below[k]);

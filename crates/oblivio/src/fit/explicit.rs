@@ -124,7 +124,9 @@ impl StreamFit {
             strength: settings.strength,
             restraint: settings.restraint,
             has_sensitive,
-            align: settings.align.filter(|_| has_sensitive && settings.aligns()),
+            align: settings
+                .align
+                .filter(|_| has_sensitive && settings.aligns()),
             seed: settings.seed,
             sample: None,
             warnings,
@@ -308,7 +310,11 @@ impl Solved {
             let rows = Rows::select(&batch, sensitive, &drawn);
             let before = self.predictor.expansion_at(&rows.points, watch)?;
             let assignment = offsets.partition.assign(&rows.sensitive)?;
-            coming.add(&before, &rows.weights, (assignment, offsets.partition.len()));
+            coming.add(
+                &before,
+                &rows.weights,
+                (assignment, offsets.partition.len()),
+            );
         }
         let Some(left_out) = &mut self.left_out else {
             return Ok(());

@@ -132,8 +132,7 @@ impl Landmarked {
             } else {
                 split.reference.clone()
             };
-            let batch = rows.batch();
-            turned = turned.aligned_on(Rows::select(&batch, &rows.sensitive, &reference));
+            turned = turned.aligned_on(&rows, &reference);
         }
         let pick = |values: &[f64]| super::part::pick(values, &split.training);
         let seen = InMemory::new(
@@ -195,11 +194,11 @@ impl Turned {
         })
     }
 
-    /// The same, its alignment fitted to these reference rows: as many of them as a sample has.
-    fn aligned_on(mut self, rows: Rows) -> Self {
+    /// The same, its alignment fitted to these reference rows of a table: as many of them as a sample has.
+    fn aligned_on(mut self, table: &Rows, reference: &[usize]) -> Self {
         if self.align.is_some() {
-            let chosen = sampled((0..rows.weights.len()).collect(), self.seed);
-            let rows = Rows::select(&rows.batch(), &rows.sensitive, &chosen);
+            let chosen = sampled(reference, self.seed);
+            let rows = Rows::select(&table.batch(), &table.sensitive, &chosen);
             self.to_align = Some(Arc::new(rows));
         }
         self
@@ -326,7 +325,8 @@ impl Turned {
             return predictor.align(self.align, &before, &assignment, &rows.weights);
         }
         let counts = |i: &usize| !self.positives || labelled.targets[*i] > 0.0;
-        let rows = sampled((0..fitted.len()).filter(counts).collect(), self.seed);
+        let counted: Vec<usize> = (0..fitted.len()).filter(counts).collect();
+        let rows = sampled(&counted, self.seed);
         let assignment = labelled.assignment.select(&rows);
         // Of the oblivious features the offsets are taken off already.
         let taken = |row: usize| match self.mode {
@@ -426,9 +426,9 @@ impl Turned {
 }
 
 /// As many of these rows as a sample has.
-fn sampled(rows: Vec<usize>, seed: u64) -> Vec<usize> {
+fn sampled(rows: &[usize], seed: u64) -> Vec<usize> {
     let mut draw = Draw::new(SAMPLE, seed);
-    for _ in &rows {
+    for _ in rows {
         draw.next();
     }
     let places = draw.finish();
