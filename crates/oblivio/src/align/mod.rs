@@ -123,6 +123,10 @@ impl Alignment {
     /// `weights` say how often each row counts; rows of weight zero do not. `ridge` is the κ of the regressions on features, and has
     /// no say for cells.
     ///
+    /// Quantiles per cell make the distributions of the reference rows equal: exactly where cells have equal counts of scores that all
+    /// differ, else to a row of each cell. Of a cell with more than 512 different scores as many are kept, and a 512th takes the place
+    /// of a row. Equal scores of a cell stay equal, so a cell of few different scores can only be moved as they are.
+    ///
     /// ```
     /// use oblivio::{AlignMethod, AlignRule, Alignment, Assignment, Given};
     /// // The scores of cell 1 are spread three times as wide.

@@ -98,7 +98,12 @@ impl StreamFit {
         if fit.align.is_some() {
             let estimates = |k: &usize| fit.gather.members.is_reference(sample.rows[*k]);
             let places: Vec<usize> = (0..sample.rows.len()).filter(estimates).collect();
-            fit.sample = Some(Arc::new(sample.select(&places)));
+            fit.sample = Some(Arc::new(Rows {
+                points: sample.points.select(&places),
+                sensitive: sample.sensitive.select(&places),
+                targets: None,
+                weights: super::part::pick(&sample.weights, &places),
+            }));
         }
         Ok(fit)
     }

@@ -74,7 +74,8 @@ pub struct Settings {
     /// Where the line between classes is drawn.
     pub threshold: Threshold,
     /// A second stage that makes the distributions of the scores equal; none if absent. It needs sensitive values to predict, in
-    /// any mode. The path of penalties is that of the scores before it.
+    /// any mode. It is fitted to the predictions at the reference rows, on landmarks at those among the 65 536 rows of the sample; for
+    /// a classifier whose rows are not in memory, at training rows. The path of penalties is that of the scores before it.
     pub align: Option<AlignRule>,
     /// Landmarks of the explicit path; `None` is the exact path, whose cost grows with the square of the rows.
     pub components: Option<Components>,

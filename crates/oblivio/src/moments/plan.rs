@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, Warning};
-use crate::gather::Rows;
 use crate::kernel::{Gamma, Kernel};
 use crate::landmarks::{Components, FeatureMap};
 use crate::partition::{Cuts, PartitionRule, effective_rows};
@@ -179,16 +178,6 @@ impl Sample<'static> {
 }
 
 impl Sample<'_> {
-    /// The rows at these places of the sample.
-    pub(crate) fn select(&self, places: &[usize]) -> Rows {
-        Rows {
-            points: self.points.select(places),
-            sensitive: self.sensitive.select(places),
-            targets: None,
-            weights: places.iter().map(|&k| self.weights[k]).collect(),
-        }
-    }
-
     /// Cuts the sensitive columns by the reference rows of the sample.
     fn cuts(&self, rule: &PartitionRule, members: &Members) -> Result<(Cuts, Vec<Warning>)> {
         let all = self.rows.len() == self.table_rows;
