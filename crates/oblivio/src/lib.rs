@@ -15,6 +15,7 @@
 //! fixed h: not independence, but no difference of means that any function in the kernel's space could use.
 #![cfg_attr(doctest, doc = include_str!("../../../README.md"))]
 
+mod align;
 mod audit;
 mod basis;
 mod classes;
@@ -47,6 +48,7 @@ mod spread;
 mod survey;
 mod watch;
 
+pub use align::{AlignMethod, AlignRule, Alignment, Given};
 pub use audit::*;
 pub use basis::{Basis, Shape};
 pub use classes::{ClassWeights, Classes, Threshold};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use faer::Col;
 use serde::{Deserialize, Serialize};
 
+use crate::align::{AlignRule, Alignment, given};
 use crate::basis::Basis;
 use crate::conditioning::{Observed, Of};
 use crate::error::{Error, Result, Warning};
@@ -15,7 +16,7 @@ use crate::points::Points;
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
 
-/// Predicts $\langle h, Z\rangle = h(x) - t\,b_{c(s)}$, with $h = c + \sum_j g_j k(x_j, \cdot)$.
+/// Predicts $\langle h, Z\rangle = h(x) - t\,b_{c(s)}$, with $h = c + \sum_j g_j k(x_j, \cdot)$; or that score aligned.
 ///
 /// Serving needs the kernel at the expansion's points and one look-up; no oblivious matrix is formed.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,7 @@ pub struct Predictor {
     pub(crate) coefficients: Vec<f64>,
     pub(crate) intercept: f64,
     pub(crate) offsets: Option<Offsets>,
+    pub(crate) alignment: Option<Alignment>,
 }
 
 /// What is taken off the score of each cell.
@@ -56,7 +58,7 @@ pub struct SmoothOffsets {
 pub struct Prediction {
     /// h(x), before the offset.
     pub before: Vec<f64>,
-    /// h(x) − t b(s), the prediction.
+    /// The prediction: h(x) − t b(s), aligned if the model has an alignment.
     pub scores: Vec<f64>,
     /// The cell of every row, where sensitive values were given.
     pub assignment: Option<Assignment>,
@@ -291,6 +293,7 @@ impl Predictor {
             coefficients,
             intercept,
             offsets,
+            alignment: None,
         }
     }
 
@@ -331,9 +334,15 @@ impl Predictor {
             .map_or(0.0, |offsets| offsets.strength)
     }
 
+    /// The alignment of the scores, if there is one.
+    pub fn alignment(&self) -> Option<&Alignment> {
+        self.alignment.as_ref()
+    }
+
     /// Whether predictions depend on the sensitive values given.
     pub fn needs_sensitive(&self) -> bool {
-        self.strength() > 0.0
+        let aligns = |alignment: &Alignment| alignment.strength() > 0.0;
+        self.strength() > 0.0 || self.alignment.as_ref().is_some_and(aligns)
     }
 
     /// h(x) for every point.
@@ -364,7 +373,7 @@ impl Predictor {
                 }
                 Some(offsets.partition.assign(sensitive)?)
             }
-            (Some(offsets), None) if offsets.strength > 0.0 => {
+            (Some(offsets), None) if self.needs_sensitive() => {
                 let names = offsets.partition.needs();
                 return Err(Error::SensitiveNeeded {
                     columns: names.join(", "),
@@ -373,13 +382,11 @@ impl Predictor {
             _ => None,
         };
         let before = self.expansion_at(points, watch)?;
-        let scores = match (&self.offsets, &assignment) {
-            (Some(offsets), Some(assignment)) => before
-                .iter()
-                .enumerate()
-                .map(|(row, h)| h - offsets.strength * offsets.of(assignment, row))
-                .collect(),
-            _ => before.clone(),
+        let scores = match &assignment {
+            Some(assignment) => {
+                self.aligned(&self.less_offsets(&before, assignment), assignment)?
+            }
+            None => before.clone(),
         };
         let uses = assignment.as_ref().map_or(Uses::default(), |a| a.uses);
         Ok(Prediction {
@@ -388,5 +395,50 @@ impl Predictor {
             assignment,
             uses,
         })
+    }
+
+    /// h(x) − t b(s), before any alignment.
+    pub(crate) fn less_offsets(&self, before: &[f64], assignment: &Assignment) -> Vec<f64> {
+        let Some(offsets) = &self.offsets else {
+            return before.to_vec();
+        };
+        let less = |(row, h): (usize, &f64)| h - offsets.strength * offsets.of(assignment, row);
+        before.iter().enumerate().map(less).collect()
+    }
+
+    /// The scores, aligned if there is an alignment.
+    pub(crate) fn aligned(&self, scores: &[f64], assignment: &Assignment) -> Result<Vec<f64>> {
+        match &self.alignment {
+            None => Ok(scores.to_vec()),
+            Some(alignment) => alignment.apply(scores, given(assignment, None).0),
+        }
+    }
+
+    /// Fits the alignment to h(x) of reference rows. Without sensitive columns, and at strength 0, there is none.
+    pub(crate) fn align(
+        &mut self,
+        rule: Option<AlignRule>,
+        before: &[f64],
+        assignment: &Assignment,
+        weights: &[f64],
+    ) -> Result<()> {
+        self.alignment = match rule {
+            Some(rule) if rule.strength > 0.0 && self.offsets.is_some() => {
+                let scores = self.less_offsets(before, assignment);
+                let partition = self.offsets.as_ref().map(|offsets| &offsets.partition);
+                let (given, ridge) = given(assignment, partition);
+                Some(Alignment::fit(rule, &scores, given, weights, ridge)?)
+            }
+            _ => None,
+        };
+        Ok(())
+    }
+
+    /// Moves the line between two classes to zero.
+    pub(crate) fn move_line(&mut self, threshold: f64) {
+        self.intercept -= threshold;
+        if let Some(alignment) = &mut self.alignment {
+            alignment.shift(-threshold);
+        }
     }
 }

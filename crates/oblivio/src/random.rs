@@ -58,7 +58,7 @@ pub fn sample(rows: &[usize], size: usize, seed: u64) -> Vec<usize> {
 }
 
 /// A sample of the rows of a stream whose length is not known: those with the smallest of one random number each.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Draw {
     size: usize,
     generator: ChaCha8Rng,

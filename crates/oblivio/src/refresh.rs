@@ -2,9 +2,10 @@
 
 use faer::Mat;
 
+use crate::align::{Alignment, SampledScores, given};
 use crate::error::{Error, Result};
 use crate::learn::dot;
-use crate::moments::{CellFeatures, Moments, SensitivePlan, SensitiveSums, Sums};
+use crate::moments::{CellFeatures, Moments, SAMPLE, SensitivePlan, SensitiveSums, Sums};
 use crate::partition::{Partition, Place, Smooth, Uses};
 use crate::points::Points;
 use crate::predictor::{Offsets, Predictor, SmoothOffsets};
@@ -33,6 +34,9 @@ pub struct Drift {
 }
 
 /// New offsets in the making: scores of rows that need no label, added up per cell.
+///
+/// A model with an alignment gets a new one, fitted to a seeded sample of 65 536 of the rows. A cell with too few rows in the sample
+/// keeps its distribution.
 #[derive(Clone, Debug)]
 pub struct Refresh {
     predictor: Predictor,
@@ -40,6 +44,8 @@ pub struct Refresh {
     /// Of a model whose offsets are a regression on features of S.
     smooth: Option<SmoothScores>,
     uses: Uses,
+    /// For a new alignment.
+    sampled: Option<SampledScores>,
 }
 
 /// Sums over rows of features D of S and the score h: of w, wD, wDDᵀ, wh and wDh.
@@ -72,11 +78,15 @@ impl Predictor {
             cells: vec![CellScores::default(); count],
             smooth: features.map(|features| SmoothScores::new(features, count)),
             uses: Uses::default(),
+            sampled: self
+                .alignment
+                .is_some()
+                .then(|| SampledScores::new(SAMPLE, 0)),
         })
     }
 
     /// The offsets that the moments of new rows amount to, gathered by the plan of the fit. The standard deviations are
-    /// those within all cells together.
+    /// those within all cells together. Not for a model with an alignment, which needs the scores of single rows.
     pub fn refresh_from(
         &self,
         moments: &Moments,
@@ -84,6 +94,13 @@ impl Predictor {
         watch: &Watch,
     ) -> Result<(Self, Vec<Drift>)> {
         let offsets = self.refreshable()?;
+        if self.alignment.is_some() {
+            return Err(Error::InvalidParameter {
+                name: "a model to refresh from moments",
+                expected: "one without alignment, which needs the rows: refresh it from them",
+                value: "one with alignment".into(),
+            });
+        }
         let plan = moments.plan();
         if plan.map.basis != self.basis {
             return Err(Error::UnlikeMoments {
@@ -214,6 +231,18 @@ impl Refresh {
         let prediction = self.predictor.predict(points, Some(sensitive), watch)?;
         self.uses = self.uses.plus(prediction.uses);
         let assignment = prediction.assignment.unwrap_or_default();
+        if let Some(sampled) = &mut self.sampled {
+            let ones = vec![1.0; points.len()];
+            let weights = weights.unwrap_or(&ones);
+            let drawn = sampled.draw(weights);
+            let pick = |values: &[f64]| drawn.iter().map(|&i| values[i]).collect::<Vec<f64>>();
+            let chosen = assignment.select(&drawn);
+            sampled.add(
+                &pick(&prediction.before),
+                &pick(weights),
+                (chosen, self.cells.len()),
+            );
+        }
         for (row, &cell) in assignment.cells.iter().enumerate() {
             let weight = weights.map_or(1.0, |weights| weights[row]);
             let score = prediction.before[row] - self.predictor.intercept;
@@ -234,13 +263,19 @@ impl Refresh {
     /// The predictor with new offsets, the drift of every cell, and how often rows needed a policy. Cells with fewer than
     /// `least` new rows stay as they were.
     pub fn finish(self, least: usize) -> Result<(Predictor, Vec<Drift>, Uses)> {
-        let (predictor, drift) = renew(&self.predictor, &self.cells, least)?;
+        let (mut predictor, mut drift) = renew(&self.predictor, &self.cells, least)?;
+        let mut sampled = self.sampled.map(|sampled| sampled.finish(&|_| true));
         let of = predictor.refreshable()?.partition.smooth.clone();
-        let (Some(sums), Some(of)) = (self.smooth, of) else {
-            return Ok((predictor, drift, self.uses));
-        };
-        let (of, offsets) = sums.regression(&of)?;
-        let (predictor, drift) = predictor.with_smooth(Some(offsets), Some(of), drift);
+        if let (Some(sums), Some(of)) = (self.smooth, of) {
+            let (of, offsets) = sums.regression(&of)?;
+            (predictor, drift) = predictor.with_smooth(Some(offsets), Some(of), drift);
+            if let Some(sampled) = &mut sampled {
+                sampled.assignment.move_by(&sums.mean());
+            }
+        }
+        if let (Some(old), Some(sampled)) = (&self.predictor.alignment, sampled) {
+            predictor.alignment = Some(realign(&self.predictor, old, &predictor, &sampled, least)?);
+        }
         Ok((predictor, drift, self.uses))
     }
 }
@@ -274,10 +309,15 @@ impl SmoothScores {
         }
     }
 
+    /// The mean of D.
+    fn mean(&self) -> Vec<f64> {
+        self.features.iter().map(|v| v / self.weight).collect()
+    }
+
     /// The regression of the score on D, centred over these rows.
     fn regression(&self, of: &Smooth) -> Result<(Smooth, SmoothOffsets)> {
         let count = self.features.len();
-        let mean: Vec<f64> = self.features.iter().map(|v| v / self.weight).collect();
+        let mean = self.mean();
         let gram = Mat::from_fn(count, count, |a, b| {
             self.gram[(a, b)] - self.weight * mean[a] * mean[b]
         });
@@ -298,6 +338,30 @@ impl SmoothScores {
         let by_cell = self.cells.iter().map(inside).collect();
         Ok((moved, SmoothOffsets { values, by_cell }))
     }
+}
+
+/// The alignment of a predictor with new offsets. In cells with fewer than `least` sampled rows the distribution stays: h has the one
+/// it had, and the score differs by the change of the offset.
+fn realign(
+    before: &Predictor,
+    old: &Alignment,
+    after: &Predictor,
+    sampled: &SampledScores,
+    least: usize,
+) -> Result<Alignment> {
+    let (was, is) = (before.refreshable()?, after.refreshable()?);
+    let scores = after.less_offsets(&sampled.before, &sampled.assignment);
+    let (given, ridge) = given(&sampled.assignment, Some(&is.partition));
+    let new = Alignment::fit(old.rule(), &scores, given, &sampled.weights, ridge)?;
+    let mut rows = vec![0; is.partition.len()];
+    for &cell in &sampled.assignment.cells {
+        if let Some(rows) = rows.get_mut(cell as usize) {
+            *rows += 1;
+        }
+    }
+    let kept = |cell: usize| rows.get(cell).is_none_or(|rows| *rows < least.max(1));
+    let shift = |cell: usize| is.strength * (was.taken(cell) - is.taken(cell));
+    Ok(new.keeping(old, &kept, &shift, is.partition.mass()))
 }
 
 fn renew(

@@ -6,6 +6,7 @@ use super::decision::Decision;
 use super::folds::{FOLDS, folds};
 use super::part::{Part, sum};
 use super::{CellSummary, Emphasised, Fit, Mode, Settings, Summary};
+use crate::align::AlignRule;
 use crate::conditional_mean::ConditionalMean;
 use crate::conditioning::{Observed, Of};
 use crate::error::{Error, Result, Warning};
@@ -25,6 +26,7 @@ pub(super) struct Exact {
     decision: Option<Decision>,
     pub(super) mode: Mode,
     strength: f64,
+    align: Option<AlignRule>,
     restraint: Restraint,
     seed: u64,
     has_sensitive: bool,
@@ -76,20 +78,10 @@ impl Exact {
                 });
             }
         }
-        let mut rule = settings.partition.settled(data.sensitive);
-        if !mode.takes_off() {
-            // The cells of new rows are for the report only: no value is a reason to refuse.
-            rule.policies = rule.policies.for_report();
-        }
         let kernel = settings
             .kernel
             .resolve(data.points, weights, settings.seed)?;
-        if mode == Mode::Plain {
-            rule = rule.for_report();
-        }
-        if mode == Mode::SensitiveFree && matches!(settings.restraint, Restraint::Slack(_)) {
-            rule = rule.cells_only("cells, for epsilon bounds their means")?;
-        }
+        let rule = settings.cell_rule(settings.partition.settled(data.sensitive), mode)?;
         let reference = data.sensitive.select(&split.reference);
         let points = data.points.select(&split.reference);
         let reference_weights = super::part::pick(weights, &split.reference);
@@ -109,6 +101,7 @@ impl Exact {
             mode,
             has_sensitive,
             strength: settings.strength,
+            align: settings.align,
             restraint: settings.restraint,
             seed: settings.seed,
             kernel,
@@ -144,14 +137,32 @@ impl Exact {
             reference,
             ..
         } = self;
-        let mut scores = answer.fitted.clone();
-        if let (Mode::MOblivious, Some(offsets)) = (self.mode, &offsets) {
-            for (row, score) in scores.iter_mut().enumerate() {
-                *score -= strength * offsets.of(&training.assignment, row);
-            }
+        let mut predictor = Predictor::assemble(
+            self.kernel,
+            answer.intercept,
+            &[
+                (&training.rows, &training.points, &answer.coefficients),
+                (&reference.rows, &reference.points, &on_reference),
+            ],
+            offsets,
+        );
+        if self.align.is_some() {
+            let before = predictor.expansion_at(&reference.points, watch)?;
+            predictor.align(
+                self.align,
+                &before,
+                &reference.assignment,
+                &reference.weights,
+            )?;
         }
-        let mut intercept = answer.intercept;
         let (threshold, (error, spread)) = if let Some(decision) = self.decision {
+            // What the oblivious features give has its offsets taken off.
+            let scores = if self.mode == Mode::MOblivious {
+                &predictor.less_offsets(&answer.fitted, &training.assignment)
+            } else {
+                &answer.fitted
+            };
+            let scores = predictor.aligned(scores, &training.assignment)?;
             decision.settle(&scores, &training.targets, &training.weights)
         } else {
             let centre = training.mean(|i| training.targets[i]);
@@ -159,16 +170,7 @@ impl Exact {
             let spread = training.root_mean_square(|i| training.targets[i] - centre);
             (0.0, (error, spread))
         };
-        intercept -= threshold;
-        let predictor = Predictor::assemble(
-            self.kernel,
-            intercept,
-            &[
-                (&training.rows, &training.points, &answer.coefficients),
-                (&reference.rows, &reference.points, &on_reference),
-            ],
-            offsets,
-        );
+        predictor.move_line(threshold);
         let mut warnings = self.warnings;
         warnings.extend(super::not_converged(&answer.effort));
         let summary = Summary {

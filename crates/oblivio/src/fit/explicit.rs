@@ -7,18 +7,20 @@ use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use super::{CellSummary, Fit, GridPoint, Mode, Settings, Summary};
+use crate::align::{AlignRule, SampledScores};
 use crate::error::{Error, Result, Warning};
 use crate::features::CellShifts;
 use crate::gather::{Gather, Rows};
 use crate::landmarks::{Components, FeatureMap};
 use crate::learn::{Learner, Linear, Ridge, dot};
 use crate::moments::{
-    Batch, CellFeatures, Design, Plan, PlanSettings, Sample, SensitiveRows, SmoothFeatures,
+    Batch, CellFeatures, Design, Plan, PlanSettings, SAMPLE, Sample, SensitiveRows, SmoothFeatures,
 };
 use crate::named::Named;
 use crate::oblivious::check_strength;
 use crate::points::Points;
 use crate::predictor::{Offsets, Predictor};
+use crate::reference::Members;
 use crate::sensitive_free::Restraint;
 use crate::watch::Watch;
 
@@ -35,6 +37,11 @@ pub struct StreamFit {
     strength: f64,
     restraint: Restraint,
     has_sensitive: bool,
+    align: Option<AlignRule>,
+    seed: u64,
+    /// The reference rows of the sample, kept for an alignment. A fit that was taken up again has none, and asks for its rows once
+    /// more.
+    sample: Option<Arc<Rows>>,
     pub(crate) warnings: Vec<Warning>,
 }
 
@@ -44,6 +51,15 @@ pub struct Solved {
     summary: Summary,
     /// For offsets from leave-one-out scores.
     left_out: Option<LeftOut>,
+    align: Option<ToAlign>,
+}
+
+/// What an alignment will be fitted to.
+enum ToAlign {
+    /// h of the reference rows of the sample.
+    Sample(AlignRule, Vec<f64>, Arc<Rows>),
+    /// The same, collected as the rows come by again.
+    Coming(AlignRule, Box<SampledScores>, Members),
 }
 
 /// Leave-one-out scores, added up per cell as the rows come by again.
@@ -66,15 +82,8 @@ impl StreamFit {
         watch: &Watch,
     ) -> Result<Self> {
         let has_sensitive = !sample.sensitive.columns().is_empty();
-        let mut partition = settings.partition.clone();
         let mode = settings.effective_mode(has_sensitive);
-        if !mode.takes_off() {
-            // The cells of new rows are for the report only: no value is a reason to refuse.
-            partition.policies = partition.policies.for_report();
-        }
-        if mode == Mode::Plain {
-            partition = partition.for_report();
-        }
+        let partition = settings.cell_rule(settings.partition.clone(), mode)?;
         let plan_settings = PlanSettings {
             kernel: &settings.kernel,
             components,
@@ -87,7 +96,18 @@ impl StreamFit {
         settings.check()?;
         let (plan, members, warnings) = Plan::new(sample, &plan_settings, watch)?;
         let gather = Gather::new(&Arc::new(plan), members, sample.table_rows, true);
-        Self::of(settings, gather, warnings)
+        let mut fit = Self::of(settings, gather, warnings)?;
+        if fit.align.is_some() {
+            let estimates = |k: &usize| fit.gather.members.is_reference(sample.rows[*k]);
+            let places: Vec<usize> = (0..sample.rows.len()).filter(estimates).collect();
+            fit.sample = Some(Arc::new(Rows {
+                points: sample.points.select(&places),
+                sensitive: sample.sensitive.select(&places),
+                targets: None,
+                weights: super::part::pick(&sample.weights, &places),
+            }));
+        }
+        Ok(fit)
     }
 
     /// A fit with these moments.
@@ -111,6 +131,11 @@ impl StreamFit {
             strength: settings.strength,
             restraint: settings.restraint,
             has_sensitive,
+            align: settings
+                .align
+                .filter(|_| has_sensitive && settings.aligns()),
+            seed: settings.seed,
+            sample: None,
             warnings,
         })
     }
@@ -227,11 +252,26 @@ impl StreamFit {
             uses,
             warnings,
         };
+        let predictor = self.predictor(&linear, &cells, &reference.origin);
         Ok(Solved {
-            predictor: self.predictor(&linear, &cells, &reference.origin),
+            align: self.to_align(&predictor, watch)?,
+            predictor,
             summary,
             left_out,
         })
+    }
+
+    fn to_align(&self, predictor: &Predictor, watch: &Watch) -> Result<Option<ToAlign>> {
+        let Some(rule) = self.align else {
+            return Ok(None);
+        };
+        Ok(Some(if let Some(sample) = &self.sample {
+            let before = predictor.expansion_at(&sample.points, watch)?;
+            ToAlign::Sample(rule, before, Arc::clone(sample))
+        } else {
+            let coming = Box::new(SampledScores::new(SAMPLE, self.seed));
+            ToAlign::Coming(rule, coming, self.gather.members.clone())
+        }))
     }
 
     /// $\langle w, R k_L(x)\rangle$ is an expansion over the basis with coefficients $Rw$.
@@ -250,6 +290,7 @@ impl StreamFit {
             offsets: self
                 .has_sensitive
                 .then(|| cells.offsets(&linear.weights, origin, strength)),
+            alignment: None,
         }
     }
 }
@@ -258,19 +299,34 @@ impl Solved {
     /// Whether all rows must come by again before the fit is [`finish`](Self::finish)ed.
     ///
     /// The offsets of an m-oblivious model whose training rows estimate its means come from the scores of each row by the
-    /// model without that row.
+    /// model without that row. An alignment of a fit that was taken up again needs the scores of some rows.
     pub fn needs_rows(&self) -> bool {
-        self.left_out.is_some()
+        self.left_out.is_some() || matches!(self.align, Some(ToAlign::Coming(..)))
     }
 
     /// Adds rows, the same as before.
     pub fn update(&mut self, batch: Batch, watch: &Watch) -> Result<()> {
         const BLOCK: usize = 4096;
-        let (Some(left_out), Some(offsets)) = (&mut self.left_out, &self.predictor.offsets) else {
+        let (Some(offsets), true) = (&self.predictor.offsets, self.needs_rows()) else {
             return Ok(());
         };
         batch.check()?;
         let SensitiveRows::Columns(sensitive) = batch.sensitive else {
+            return Ok(());
+        };
+        if let Some(ToAlign::Coming(_, coming, _)) = &mut self.align {
+            let ones = vec![1.0; batch.points.len()];
+            let drawn = coming.draw(batch.weights.unwrap_or(&ones));
+            let rows = Rows::select(&batch, sensitive, &drawn);
+            let before = self.predictor.expansion_at(&rows.points, watch)?;
+            let assignment = offsets.partition.assign(&rows.sensitive)?;
+            coming.add(
+                &before,
+                &rows.weights,
+                (assignment, offsets.partition.len()),
+            );
+        }
+        let Some(left_out) = &mut self.left_out else {
             return Ok(());
         };
         let assignment = offsets.partition.assign(sensitive)?;
@@ -309,6 +365,7 @@ impl Solved {
             mut predictor,
             mut summary,
             left_out,
+            align,
         } = self;
         if let (Some(left_out), Some(offsets)) = (left_out, &mut predictor.offsets) {
             let mass = offsets.partition.mass().iter();
@@ -330,6 +387,17 @@ impl Solved {
                 smooth,
                 ..Offsets::new(offsets.partition.clone(), offsets.strength, &means)
             };
+        }
+        match (align, &predictor.offsets) {
+            (Some(ToAlign::Sample(rule, before, rows)), Some(offsets)) => {
+                let assignment = offsets.partition.assign(&rows.sensitive)?;
+                predictor.align(Some(rule), &before, &assignment, &rows.weights)?;
+            }
+            (Some(ToAlign::Coming(rule, coming, members)), Some(_)) => {
+                let rows = coming.finish(&|number| members.is_reference(number));
+                predictor.align(Some(rule), &rows.before, &rows.assignment, &rows.weights)?;
+            }
+            _ => (),
         }
         summary.cells = CellSummary::of(&predictor);
         Ok(Fit {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::container::{kind_of, numbers, read, require, tensor, write};
 use super::{Card, Model};
+use crate::align::Alignment;
 use crate::basis::{Basis, Shape};
 use crate::classes::Classes;
 use crate::encoder::Encoder;
@@ -28,6 +29,8 @@ struct Header {
     cells: Option<Cells>,
     card: Card,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    alignment: Option<Alignment>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     classes: Option<Classes>,
     /// Of the scores after the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -40,6 +43,8 @@ struct Header {
 struct Other {
     intercept: f64,
     mean: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    alignment: Option<Alignment>,
 }
 
 /// [`Offsets`] without the numbers that are a tensor.
@@ -58,12 +63,14 @@ impl Model {
             basis,
             intercept,
             offsets,
+            alignment,
             ..
         } = self.predictor();
         let points = &basis.points;
         let other = |scorer: &Predictor| Other {
             intercept: scorer.intercept,
             mean: scorer.offsets().map_or(0.0, |offsets| offsets.mean),
+            alignment: scorer.alignment.clone(),
         };
         let header = Header {
             kernel: basis.kernel.to_string(),
@@ -76,6 +83,7 @@ impl Model {
                 mean: offsets.mean,
             }),
             card: self.card.clone(),
+            alignment: alignment.clone(),
             classes: self.classes.clone(),
             others: self.scorers[1..].iter().map(other).collect(),
         };
@@ -121,6 +129,7 @@ impl Model {
         let first = Other {
             intercept: header.intercept,
             mean: header.cells.as_ref().map_or(0.0, |cells| cells.mean),
+            alignment: header.alignment,
         };
         let own: Vec<Other> = std::iter::once(first).chain(header.others).collect();
         let sound = |other: &Other| other.intercept.is_finite() && other.mean.is_finite();
@@ -154,6 +163,13 @@ impl Model {
             check_strength(cells.strength)?;
             require(cells.partition.is_sound(), "its partition")?;
         }
+        let aligns = |other: &Other| {
+            other.alignment.as_ref().is_none_or(|alignment| {
+                let known = alignment.cells().is_none_or(|known| known <= cells);
+                cells > 0 && alignment.is_sound() && known
+            })
+        };
+        require(own.iter().all(aligns), "its alignment")?;
         require(
             cells.checked_mul(own.len()) == Some(by_cell.len()),
             "the number of its offsets",
@@ -187,6 +203,7 @@ impl Model {
                 mean: other.mean,
                 smooth: smooth_of(k),
             }),
+            alignment: other.alignment.clone(),
         };
         let scorers = own.iter().enumerate().map(scorer).collect();
         Ok(Self {

@@ -251,7 +251,7 @@ impl Card {
         // What takes nothing off is plain, whatever was asked for.
         let plain = settings.strength == 0.0
             || predictor.offsets().is_none()
-            || (settings.mode.takes_off() && !predictor.needs_sensitive());
+            || (settings.mode.takes_off() && predictor.strength() == 0.0);
         let mode = if plain { Mode::Plain } else { settings.mode };
         Self {
             target: target.into(),

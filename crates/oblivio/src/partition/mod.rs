@@ -187,6 +187,16 @@ impl Assignment {
         self.uses = self.uses.plus(other.uses);
     }
 
+    /// Centres the features of S anew, by their mean over other rows.
+    pub(crate) fn move_by(&mut self, mean: &[f64]) {
+        if let Some(features) = &mut self.smooth {
+            for i in 0..features.ncols() {
+                let row = features.col_as_slice_mut(i);
+                row.iter_mut().zip(mean).for_each(|(d, m)| *d -= m);
+            }
+        }
+    }
+
     /// The mixtures that shifts are needed of: none where these are no shifts of cells.
     pub(crate) fn shifted(&self) -> &[Vec<f64>] {
         match self.smooth {
@@ -293,6 +303,12 @@ impl Partition {
             (CellCount::Loo, None) => CellCount::Auto,
             (rule, _) => rule,
         }
+    }
+
+    /// κ of the regression on S.
+    pub(crate) fn ridge(&self) -> f64 {
+        let blocks = self.smooth.iter().flat_map(|smooth| &smooth.blocks);
+        blocks.map(|block| block.ridge).fold(0.0, f64::max)
     }
 
     /// How the conditional mean was chosen, where that took a look at the rows.

@@ -358,6 +358,7 @@ impl Args {
                 Intercept::None
             },
             solver: self.solver,
+            align: None,
             gap: self.gap,
             steps: self.max_steps,
             memory: self.memory(),
