@@ -104,6 +104,7 @@ impl Common {
             bounds: self.bounds.clone(),
             categorical: self.categorical.clone(),
             continuous: self.continuous.clone(),
+            min_rows: None,
             policies: Policies::for_unknown(Named::named(&self.handle_unknown)?),
         })
     }

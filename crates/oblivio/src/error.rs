@@ -244,6 +244,12 @@ pub enum Warning {
     },
     /// Cells with a single reference row.
     SingletonCells { count: usize },
+    /// Cells joined with their neighbours, because some had too few reference rows.
+    MergedCells {
+        count: usize,
+        made: usize,
+        least: usize,
+    },
     /// A solver that stopped before it was as near to the solution as it was asked to be.
     NotConverged {
         solver: String,
@@ -300,6 +306,10 @@ impl std::fmt::Display for Warning {
             Self::SingletonCells { count } => write!(
                 f,
                 "{count} cells hold a single reference row, which is then its own mean: use fewer cells"
+            ),
+            Self::MergedCells { count, made, least } => write!(
+                f,
+                "{count} cells were joined with their neighbours into {made}, because some held fewer than {least} reference rows"
             ),
             Self::NotConverged {
                 solver,

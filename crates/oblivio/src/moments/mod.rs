@@ -409,9 +409,13 @@ impl Sums {
             let Some(cell) = place else { continue };
             let mean = &mut means[cell * features..][..features];
             for (k, sum) in sums[slot * width..][..features].iter().enumerate() {
-                mean[k] = sum / mass[slot];
+                mean[k] += sum;
                 overall[k] += sum / total;
             }
+        }
+        // A cell may be made up of several slots.
+        for (mean, mass) in means.chunks_mut(features).zip(partition.mass()) {
+            mean.iter_mut().for_each(|m| *m /= mass);
         }
         Ok(CellFeatures {
             partition,

@@ -22,10 +22,16 @@ pub struct PartitionRule {
     pub categorical: Vec<String>,
     /// Columns to read as continuous whatever they hold.
     pub continuous: Vec<String>,
+    /// A cell of bins with fewer reference rows than this is joined with its neighbours; at 1 none is. If absent: 5 where the
+    /// number of bins is left to the rule `auto`, else 1, for cells that were asked for are not to be changed.
+    pub min_rows: Option<usize>,
     /// What to do with rows that have no cell.
     pub policies: Policies,
 }
 
+/// The fewest reference rows of a cell where nothing else is said. Fewer make a mean that is mostly the rows' own noise: with m
+/// rows a share of 1/m of what they tell beyond S is taken for what S tells.
+const LEAST_ROWS: usize = 5;
 /// More bins than this are a mistake.
 const MOST_CELLS: usize = 65_536;
 
@@ -264,6 +270,15 @@ impl PartitionRule {
         }
     }
 
+    /// The fewest reference rows of a cell that bins make up.
+    pub(super) fn least_rows(&self) -> usize {
+        let by_rule = match self.cells {
+            CellCount::Auto => LEAST_ROWS,
+            CellCount::Paper | CellCount::Given(_) => 1,
+        };
+        self.min_rows.unwrap_or(by_rule)
+    }
+
     /// How a column is to be read.
     pub(super) fn kind(&self, column: &Column) -> Kind {
         if self.categorical.contains(&column.name) {
@@ -303,6 +318,13 @@ impl PartitionRule {
                 name: "cells",
                 expected: "between 1 and 65536",
                 value: cells.to_string(),
+            });
+        }
+        if self.min_rows == Some(0) {
+            return Err(Error::InvalidParameter {
+                name: "the fewest rows of a cell",
+                expected: "at least 1",
+                value: "0".into(),
             });
         }
         let named = self.categorical.iter().chain(&self.continuous);
