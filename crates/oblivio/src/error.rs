@@ -250,6 +250,8 @@ pub enum Warning {
         made: usize,
         least: usize,
     },
+    /// Rows left out of the fit because they miss a sensitive value.
+    LeftOutRows { count: usize },
     /// A solver that stopped before it was as near to the solution as it was asked to be.
     NotConverged {
         solver: String,
@@ -310,6 +312,10 @@ impl std::fmt::Display for Warning {
             Self::MergedCells { count, made, least } => write!(
                 f,
                 "{count} cells were joined with their neighbours into {made}, because some held fewer than {least} reference rows"
+            ),
+            Self::LeftOutRows { count } => write!(
+                f,
+                "{count} rows miss a sensitive value and are left out of the fit; such rows are scored by a sensitive-free model"
             ),
             Self::NotConverged {
                 solver,

@@ -22,6 +22,8 @@ pub struct Predictor {
     pub(crate) coefficients: Vec<f64>,
     pub(crate) intercept: f64,
     pub(crate) offsets: Option<Offsets>,
+    /// For rows that miss a sensitive value.
+    pub(crate) fallback: Option<Box<Predictor>>,
 }
 
 /// What is taken off the score of each cell.
@@ -38,7 +40,7 @@ pub struct Offsets {
 }
 
 /// Scores of rows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prediction {
     /// h(x), before the offset.
     pub before: Vec<f64>,
@@ -177,6 +179,16 @@ impl Predictor {
             coefficients,
             intercept,
             offsets,
+            fallback: None,
+        }
+    }
+
+    /// The same h without what is known of the cells.
+    pub(crate) fn without_cells(self) -> Self {
+        Self {
+            offsets: None,
+            fallback: None,
+            ..self
         }
     }
 
@@ -217,9 +229,15 @@ impl Predictor {
             .map_or(0.0, |offsets| offsets.strength)
     }
 
-    /// Whether predictions depend on the sensitive values given.
+    /// The model that scores rows whose sensitive values are missing, if there is one: it was fitted in the mode sensitive-free
+    /// and needs none.
+    pub fn fallback(&self) -> Option<&Self> {
+        self.fallback.as_deref()
+    }
+
+    /// Whether rows without sensitive values are refused.
     pub fn needs_sensitive(&self) -> bool {
-        self.strength() > 0.0
+        self.strength() > 0.0 && self.fallback.is_none()
     }
 
     /// h(x) for every point.
@@ -233,6 +251,9 @@ impl Predictor {
     }
 
     /// The prediction for every row. `sensitive` may be absent only for a model that does not need it.
+    ///
+    /// Rows that miss a sensitive value are scored by the [`fallback`](Self::fallback) where there is one, and so are all rows if
+    /// `sensitive` is absent. They are counted, and have the population's mixture of cells in the assignment.
     pub fn predict(
         &self,
         points: &Points,
@@ -248,9 +269,19 @@ impl Predictor {
                         needed: points.len(),
                     });
                 }
+                let complete = offsets.partition.complete(sensitive)?;
+                let left = complete.len() < points.len();
+                if left && !self.needs_sensitive() {
+                    return self.predict_apart(points, sensitive, &complete, watch);
+                }
                 Some(offsets.partition.assign(sensitive)?)
             }
             (Some(offsets), None) if offsets.strength > 0.0 => {
+                if let Some(fallback) = &self.fallback {
+                    let mut prediction = fallback.predict(points, None, watch)?;
+                    prediction.uses.sensitive_free = points.len();
+                    return Ok(prediction);
+                }
                 let names: Vec<&str> = offsets.partition.columns().map(|(name, _)| name).collect();
                 return Err(Error::SensitiveNeeded {
                     columns: names.join(", "),
@@ -273,6 +304,51 @@ impl Predictor {
             scores,
             assignment,
             uses,
+        })
+    }
+
+    /// The prediction of rows some of which miss a sensitive value: `complete` are the others.
+    fn predict_apart(
+        &self,
+        points: &Points,
+        sensitive: &Sensitive,
+        complete: &[usize],
+        watch: &Watch,
+    ) -> Result<Prediction> {
+        let mut is_complete = vec![false; points.len()];
+        complete.iter().for_each(|&row| is_complete[row] = true);
+        let rest: Vec<usize> = (0..points.len()).filter(|&i| !is_complete[i]).collect();
+        // What takes nothing off needs no other model.
+        let other = self.fallback.as_deref().unwrap_or(self);
+        let free = other.expansion_at(&points.select(&rest), watch)?;
+        let known = if complete.is_empty() {
+            Prediction::default()
+        } else {
+            let given = sensitive.select(complete);
+            self.predict(&points.select(complete), Some(&given), watch)?
+        };
+        let together = |known: &[f64]| {
+            let mut all = vec![0.0; points.len()];
+            for (rows, values) in [(complete, known), (&rest[..], &free[..])] {
+                rows.iter().zip(values).for_each(|(&row, v)| all[row] = *v);
+            }
+            all
+        };
+        let mut assignment = known.assignment.unwrap_or_default();
+        assignment.uses.sensitive_free = rest.len();
+        if let Some(offsets) = &self.offsets {
+            assignment.mixtures.push(offsets.partition.shares());
+            let mixture = (offsets.partition.len() + assignment.mixtures.len() - 1) as u32;
+            let mut cells = vec![mixture; points.len()];
+            let found = complete.iter().zip(&assignment.cells);
+            found.for_each(|(&row, cell)| cells[row] = *cell);
+            assignment.cells = cells;
+        }
+        Ok(Prediction {
+            before: together(&known.before),
+            scores: together(&known.scores),
+            uses: assignment.uses,
+            assignment: Some(assignment),
         })
     }
 }

@@ -179,8 +179,9 @@ impl StreamFit {
         };
         let training = apart.as_ref().unwrap_or(&reference);
         let cells = reference.cells()?;
-        let warnings = [&self.warnings[..], &cells.warnings].concat();
         let (shift, uses) = cells.shifts(training)?;
+        let mut warnings = [&self.warnings[..], &cells.warnings].concat();
+        warnings.extend(super::left_out(uses));
         let taken = (self.mode == Mode::Oblivious).then_some((&shift, self.strength));
         let mut design = Design::new(training, taken)?;
         let turn = match self.mode {
@@ -215,11 +216,25 @@ impl StreamFit {
             uses,
             warnings,
         };
+        let mut predictor = self.predictor(&linear, cells, &reference.origin);
+        predictor.fallback = self.fallback(watch)?;
         Ok(Solved {
-            predictor: self.predictor(&linear, cells, &reference.origin),
+            predictor,
             summary,
             left_out,
         })
+    }
+
+    /// The model for rows that miss a sensitive value: a second solution of the same moments.
+    fn fallback(&self, watch: &Watch) -> Result<Option<Box<Predictor>>> {
+        if !(self.mode.takes_off() && self.plan.leaves_out()) {
+            return Ok(None);
+        }
+        let free = Self {
+            mode: Mode::SensitiveFree,
+            ..self.clone()
+        };
+        Ok(Some(Box::new(free.solve(watch)?.predictor.without_cells())))
     }
 
     /// $\langle w, R k_L(x)\rangle$ is an expansion over the basis with coefficients $Rw$.
@@ -239,6 +254,7 @@ impl StreamFit {
             offsets: self
                 .has_sensitive
                 .then(|| Offsets::new(cells.partition, strength, &means)),
+            fallback: None,
         }
     }
 }
@@ -262,9 +278,9 @@ impl Solved {
         let SensitiveRows::Columns(sensitive) = batch.sensitive else {
             return Ok(());
         };
-        let cells = offsets.partition.assign(sensitive)?.cells;
-        let rows: Vec<usize> = (0..batch.points.len()).collect();
-        for block in rows.chunks(BLOCK) {
+        let rows = offsets.partition.complete(sensitive)?;
+        let cells = offsets.partition.assign(&sensitive.select(&rows))?.cells;
+        for (block, cells) in rows.chunks(BLOCK).zip(cells.chunks(BLOCK)) {
             let points = batch.points.select(block);
             let (leverages, values) = left_out.leverages(&points, &self.predictor.coefficients)?;
             for (k, &row) in block.iter().enumerate() {
@@ -276,7 +292,7 @@ impl Solved {
                 let residual = target - self.predictor.intercept - values[k];
                 // As in the exact path: one share of the row is taken away.
                 let score = target - residual / (1.0 - weight.min(1.0) * leverages[k]);
-                left_out.sums[cells[row] as usize] += weight * (score - self.predictor.intercept);
+                left_out.sums[cells[k] as usize] += weight * (score - self.predictor.intercept);
             }
             watch.check()?;
         }

@@ -20,7 +20,7 @@ use crate::sensitive_free::{Parity, Restraint};
 use crate::watch::Watch;
 
 /// A fit of classes on landmarks whose rows are in memory.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Landmarked {
     settings: Settings,
     rows: Rows,
@@ -100,6 +100,13 @@ impl Landmarked {
             rows,
             emphasis,
         }
+    }
+
+    /// The same rows in the mode sensitive-free.
+    pub(super) fn sensitive_free(&self) -> Self {
+        let mut free = self.clone();
+        free.settings.mode = Mode::SensitiveFree;
+        free
     }
 
     pub(super) fn fit(self, watch: &Watch) -> Result<Fit> {
@@ -256,6 +263,7 @@ impl Turned {
             coefficients: self.coefficients(&answer.weights),
             intercept: answer.intercept - threshold,
             offsets,
+            fallback: None,
         };
         let mut warnings = self.warnings.clone();
         warnings.extend(super::not_converged(&answer.effort));

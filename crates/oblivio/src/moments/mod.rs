@@ -203,15 +203,27 @@ impl Moments {
                 needed: dim,
             });
         }
+        let mut left_out = vec![false; points.len()];
         let slots: Vec<usize> = match (&mut self.sums.sensitive, sensitive) {
             (SensitiveSums::Cells { cuts, slots, .. }, SensitiveRows::Columns(sensitive)) => {
+                left_out = cuts.left_out(sensitive)?;
+                let counted = |row: &usize| weights.is_none_or(|weights| weights[*row] > 0.0);
+                let (without, with): (Vec<usize>, Vec<usize>) =
+                    (0..points.len()).partition(|&row| left_out[row]);
                 // Cuts grow; rows that are refused must leave no trace in them.
                 let mut grown = cuts.clone();
-                let keys = grown.keys(sensitive)?;
+                let keys = if without.is_empty() {
+                    grown.keys(sensitive)?
+                } else {
+                    grown.keys(&sensitive.select(&with))?
+                };
+                grown.count_left_out(without.into_iter().filter(counted).count());
                 *cuts = grown;
-                (0..points.len())
-                    .map(|row| slots.slot(&keys, row))
-                    .collect()
+                let mut of_rows = vec![0; points.len()];
+                for (place, row) in with.into_iter().enumerate() {
+                    of_rows[row] = slots.slot(&keys, place);
+                }
+                of_rows
             }
             (SensitiveSums::Dense { count, .. }, SensitiveRows::Features(values)) => {
                 if values.len() != *count * points.len() {
@@ -231,7 +243,7 @@ impl Moments {
         let block = self.block();
         for row in 0..points.len() {
             let weight = weights.map_or(1.0, |weights| weights[row]);
-            if weight == 0.0 {
+            if weight == 0.0 || left_out[row] {
                 continue;
             }
             let pending = &mut self.pending;
@@ -251,6 +263,13 @@ impl Moments {
             }
         }
         Ok(())
+    }
+
+    /// Counts rows that were left out because they miss a sensitive value.
+    pub(crate) fn count_left_out(&mut self, rows: usize) {
+        if let SensitiveSums::Cells { cuts, .. } = &mut self.sums.sensitive {
+            cuts.count_left_out(rows);
+        }
     }
 
     /// Rows of a block.

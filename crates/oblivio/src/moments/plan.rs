@@ -134,6 +134,22 @@ impl Plan {
         }
     }
 
+    /// Which rows are left out because they miss a sensitive value, where that is the policy.
+    pub(crate) fn left_out(&self, sensitive: &Sensitive) -> Result<Vec<bool>> {
+        match &self.sensitive {
+            SensitivePlan::Cells(cuts) => cuts.left_out(sensitive),
+            SensitivePlan::Features { .. } => Ok(vec![false; sensitive.len()]),
+        }
+    }
+
+    /// Whether rows that miss a sensitive value are left to a second model.
+    pub(crate) fn leaves_out(&self) -> bool {
+        match &self.sensitive {
+            SensitivePlan::Cells(cuts) => cuts.leaves_out(),
+            SensitivePlan::Features { .. } => false,
+        }
+    }
+
     /// ρ
     pub(crate) fn ridge(&self) -> f64 {
         match self.sensitive {

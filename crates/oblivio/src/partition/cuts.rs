@@ -29,6 +29,9 @@ pub(crate) struct Cuts {
     /// Cells of fewer rows are joined with their neighbours; files of older versions join none.
     #[serde(default = "one")]
     least_rows: usize,
+    /// Rows left out because they miss a value.
+    #[serde(default)]
+    left_out: usize,
 }
 
 fn one() -> usize {
@@ -67,6 +70,7 @@ impl Cuts {
             open,
             outside: 0,
             least_rows: rule.least_rows(),
+            left_out: 0,
         };
         Ok((cuts, warnings))
     }
@@ -74,6 +78,25 @@ impl Cuts {
     /// The names of the columns.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.axes.iter().map(|axis| axis.name.as_str())
+    }
+
+    /// Which rows are left out because they miss a value, where that is the policy.
+    pub(crate) fn left_out(&self, sensitive: &Sensitive) -> Result<Vec<bool>> {
+        if self.leaves_out() {
+            sensitive.misses(self.names())
+        } else {
+            Ok(vec![false; sensitive.len()])
+        }
+    }
+
+    /// Whether rows that miss a value are left out, and left to a second model.
+    pub(crate) fn leaves_out(&self) -> bool {
+        self.policies.missing == Missing::SensitiveFree
+    }
+
+    /// Counts rows that were left out.
+    pub(crate) fn count_left_out(&mut self, rows: usize) {
+        self.left_out += rows;
     }
 
     /// The key of every row, one after the other.
@@ -154,6 +177,7 @@ impl Cuts {
         Uses {
             missing: absent.sum(),
             out_of_range: self.outside,
+            sensitive_free: self.left_out,
             ..Uses::default()
         }
     }
@@ -168,6 +192,7 @@ impl Cuts {
             return None;
         }
         self.outside += other.outside;
+        self.left_out += other.left_out;
         let axes = self.axes.iter_mut().zip(&other.axes);
         axes.map(|(mine, theirs)| {
             if mine.name != theirs.name {

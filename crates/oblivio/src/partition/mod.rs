@@ -75,6 +75,9 @@ pub struct Uses {
     pub out_of_range: usize,
     /// A missing value, taken as a category.
     pub missing: usize,
+    /// A row that misses a sensitive value: left out of the fit, and scored by the model that needs none.
+    #[serde(default)]
+    pub sensitive_free: usize,
     /// A feature's category that was not there at the fit, taken as none.
     #[serde(default)]
     pub unseen_level: usize,
@@ -136,6 +139,7 @@ impl Uses {
             unseen_category: self.unseen_category + other.unseen_category,
             out_of_range: self.out_of_range + other.out_of_range,
             missing: self.missing + other.missing,
+            sensitive_free: self.sensitive_free + other.sensitive_free,
             unseen_level: self.unseen_level + other.unseen_level,
         }
     }
@@ -315,6 +319,22 @@ impl Partition {
         })
     }
 
+    /// The rows that have a cell or what stands in for it: not those that miss a value where another model is to score them.
+    pub(crate) fn complete(&self, sensitive: &Sensitive) -> Result<Vec<usize>> {
+        let rows = 0..sensitive.len();
+        if self.policies.missing != Missing::SensitiveFree {
+            return Ok(rows.collect());
+        }
+        let misses = sensitive.misses(self.columns().map(|(name, _)| name))?;
+        Ok(rows.filter(|&row| !misses[row]).collect())
+    }
+
+    /// The share of the reference in each cell.
+    pub(crate) fn shares(&self) -> Vec<f64> {
+        let total: f64 = self.mass.iter().sum();
+        self.mass.iter().map(|mass| mass / total).collect()
+    }
+
     /// The cell of a key of these cuts, or the weights over the cells that stand in for it.
     pub(crate) fn place(
         &self,
@@ -341,8 +361,7 @@ impl Partition {
     ///
     /// `value` is the row's value on an axis, for the sentence that refuses it.
     fn stand_in(&self, key: &[u32], value: &dyn Fn(usize) -> String) -> Result<Vec<f64>> {
-        let total: f64 = self.mass.iter().sum();
-        let population = || self.mass.iter().map(|mass| mass / total).collect();
+        let population = || self.shares();
         let zero = || vec![0.0; self.len()];
         if let Some(axis) = key.iter().position(|&p| p == UNSEEN) {
             return match self.policies.category {

@@ -122,6 +122,9 @@ pub enum Missing {
     Error,
     /// A level of its own, if it occurred among the reference rows.
     Category,
+    /// Rows that miss a value are left out of the fit, and scored by a second model: one fitted to the same rows in the mode
+    /// `sensitive-free`, which needs no sensitive value.
+    SensitiveFree,
 }
 
 impl Named for Binning {
@@ -160,8 +163,11 @@ impl Named for OutOfRange {
 
 impl Named for Missing {
     const WHAT: &'static str = "the policy for missing values";
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("error", Self::Error), ("category", Self::Category)];
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("error", Self::Error),
+        ("category", Self::Category),
+        ("sensitive-free", Self::SensitiveFree),
+    ];
 }
 
 impl FromStr for CellCount {
@@ -268,6 +274,35 @@ impl PartitionRule {
                 .collect(),
             ..self.clone()
         }
+    }
+
+    /// How often each row counts in a fit: not at all if it misses a sensitive value and the policy leaves such rows to a second
+    /// model. Also how many rows do not count for that reason alone.
+    pub(crate) fn counting(
+        &self,
+        table: &Sensitive,
+        weights: Option<&[f64]>,
+    ) -> Result<(Vec<f64>, usize)> {
+        let mut counting = weights.map_or(vec![1.0; table.len()], <[f64]>::to_vec);
+        if self.policies.missing != Missing::SensitiveFree {
+            return Ok((counting, 0));
+        }
+        let misses = table.misses(table.columns().iter().map(|c| c.name.as_str()))?;
+        let mut left_out = 0;
+        for (weight, misses) in counting.iter_mut().zip(misses) {
+            if misses && *weight > 0.0 {
+                *weight = 0.0;
+                left_out += 1;
+            }
+        }
+        if left_out > 0 && counting.iter().all(|weight| *weight == 0.0) {
+            return Err(Error::TooFewRows {
+                what: "the table without rows that miss a sensitive value",
+                found: 0,
+                needed: 1,
+            });
+        }
+        Ok((counting, left_out))
     }
 
     /// The fewest reference rows of a cell that bins make up.
