@@ -316,7 +316,9 @@ impl Predictor {
         watch: &Watch,
     ) -> Result<Prediction> {
         let mut is_complete = vec![false; points.len()];
-        complete.iter().for_each(|&row| is_complete[row] = true);
+        for &row in complete {
+            is_complete[row] = true;
+        }
         let rest: Vec<usize> = (0..points.len()).filter(|&i| !is_complete[i]).collect();
         // What takes nothing off needs no other model.
         let other = self.fallback.as_deref().unwrap_or(self);

@@ -434,7 +434,9 @@ impl Sums {
         }
         // A cell may be made up of several slots.
         for (mean, mass) in means.chunks_mut(features).zip(partition.mass()) {
-            mean.iter_mut().for_each(|m| *m /= mass);
+            for m in mean {
+                *m /= mass;
+            }
         }
         Ok(CellFeatures {
             partition,

@@ -289,7 +289,9 @@ impl Cuts {
         );
         let mut places = vec![None; keys.len()];
         for (cell, (_, members)) in cells.iter().enumerate() {
-            members.iter().for_each(|&k| places[slots[k]] = Some(cell));
+            for &k in members {
+                places[slots[k]] = Some(cell);
+            }
         }
         let of_cell = |members: &[usize]| -> (f64, usize) {
             let slots = || members.iter().map(|&k| slots[k]);

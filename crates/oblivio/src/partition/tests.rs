@@ -364,7 +364,9 @@ mod merging {
             let assignment = partition.assign(&table).unwrap();
             prop_assert!(assignment.mixtures.is_empty());
             let mut counts = vec![0; partition.len()];
-            assignment.cells.iter().for_each(|c| counts[*c as usize] += 1);
+            for cell in &assignment.cells {
+                counts[*cell as usize] += 1;
+            }
             prop_assert_eq!(&counts, partition.counts());
             for cell in 0..partition.len() {
                 let members: Vec<usize> = (0..table.len())
