@@ -69,7 +69,7 @@ impl Cuts {
             policies: rule.policies,
             open,
             outside: 0,
-            least_rows: rule.least_rows(),
+            least_rows: rule.least_rows(rows, continuous),
             left_out: 0,
         };
         Ok((cuts, warnings))

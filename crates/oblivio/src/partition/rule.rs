@@ -22,8 +22,9 @@ pub struct PartitionRule {
     pub categorical: Vec<String>,
     /// Columns to read as continuous whatever they hold.
     pub continuous: Vec<String>,
-    /// A cell of bins with fewer reference rows than this is joined with its neighbours; at 1 none is. If absent: 5 where the
-    /// number of bins is left to the rule `auto`, else 1, for cells that were asked for are not to be changed.
+    /// A cell of bins with fewer reference rows than this is joined with its neighbours; at 1 none is. If absent: where the
+    /// number of bins is left to the rule `auto`, 5 or half of what equal bins would hold if that is less; else 1, for cells that
+    /// were asked for are not to be changed.
     pub min_rows: Option<usize>,
     /// What to do with rows that have no cell.
     pub policies: Policies,
@@ -305,10 +306,16 @@ impl PartitionRule {
         Ok((counting, left_out))
     }
 
-    /// The fewest reference rows of a cell that bins make up.
-    pub(super) fn least_rows(&self) -> usize {
+    /// The fewest reference rows of a cell that bins make up, for n reference rows and d continuous columns: of ℓ bins each by
+    /// the rule `auto`, $\min(5, \lfloor n/(2\ell^d)\rfloor)$ and at least 1.
+    pub(super) fn least_rows(&self, rows: usize, continuous: usize) -> usize {
         let by_rule = match self.cells {
-            CellCount::Auto => LEAST_ROWS,
+            CellCount::Auto => {
+                let bins = self.cells.resolve(rows, continuous) as f64;
+                // A small table has cells of a few rows, which are what the rule is about and not too few.
+                let equal = rows as f64 / bins.powf(continuous as f64);
+                LEAST_ROWS.clamp(1, ((equal / 2.0) as usize).max(1))
+            }
             CellCount::Paper | CellCount::Given(_) => 1,
         };
         self.min_rows.unwrap_or(by_rule)

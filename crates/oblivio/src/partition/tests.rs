@@ -494,9 +494,13 @@ mod merging {
             cells,
             ..PartitionRule::default()
         };
-        assert_eq!(rule(CellCount::Auto).least_rows(), 5);
-        assert_eq!(rule(CellCount::Paper).least_rows(), 1);
-        assert_eq!(rule(CellCount::Given(3)).least_rows(), 1);
+        assert_eq!(rule(CellCount::Auto).least_rows(1000, 1), 5);
+        assert_eq!(rule(CellCount::Paper).least_rows(1000, 1), 1);
+        assert_eq!(rule(CellCount::Given(3)).least_rows(1000, 1), 1);
+        // Three bins of four rows, and four times four of six.
+        assert_eq!(rule(CellCount::Auto).least_rows(12, 1), 2);
+        assert_eq!(rule(CellCount::Auto).least_rows(100, 2), 3);
+        assert_eq!(rule(CellCount::Auto).least_rows(1, 1), 1);
         let refused = Partition::fit(
             &PartitionRule {
                 min_rows: Some(0),
