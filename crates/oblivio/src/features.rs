@@ -81,8 +81,10 @@ impl FeatureSettings {
     /// Begins a fit whose rows come in batches, of which these are the first: they place landmarks and edges.
     pub fn begin_with(&self, data: Training, watch: &Watch) -> Result<FeatureFit> {
         self.reference.check(data.points.len())?;
-        let counts = |i: &usize| data.weights.is_none_or(|weights| weights[*i] > 0.0);
-        let numbers: Vec<usize> = (0..data.points.len()).filter(counts).collect();
+        let (weights, _) = self.partition.counting(data.sensitive, data.weights)?;
+        let numbers: Vec<usize> = (0..data.points.len())
+            .filter(|&i| weights.get(i).is_some_and(|w| *w > 0.0))
+            .collect();
         let settings = Self {
             reference: self.reference.renumbered(&numbers),
             partition: self.partition.settled(data.sensitive),

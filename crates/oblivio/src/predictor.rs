@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use faer::Col;
+use faer::{Col, Mat};
 use serde::{Deserialize, Serialize};
 
 use crate::align::{AlignRule, Alignment, given};
@@ -26,6 +26,8 @@ pub struct Predictor {
     pub(crate) intercept: f64,
     pub(crate) offsets: Option<Offsets>,
     pub(crate) alignment: Option<Alignment>,
+    /// For rows that miss a sensitive value.
+    pub(crate) fallback: Option<Box<Predictor>>,
 }
 
 /// What is taken off the score of each cell.
@@ -54,7 +56,7 @@ pub struct SmoothOffsets {
 }
 
 /// Scores of rows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prediction {
     /// h(x), before the offset.
     pub before: Vec<f64>,
@@ -294,6 +296,17 @@ impl Predictor {
             intercept,
             offsets,
             alignment: None,
+            fallback: None,
+        }
+    }
+
+    /// The same h without what is known of the cells.
+    pub(crate) fn without_cells(self) -> Self {
+        Self {
+            offsets: None,
+            alignment: None,
+            fallback: None,
+            ..self
         }
     }
 
@@ -339,8 +352,19 @@ impl Predictor {
         self.alignment.as_ref()
     }
 
-    /// Whether predictions depend on the sensitive values given.
+    /// The model that scores rows whose sensitive values are missing, if there is one: it was fitted in the mode sensitive-free
+    /// and needs none.
+    pub fn fallback(&self) -> Option<&Self> {
+        self.fallback.as_deref()
+    }
+
+    /// Whether rows without sensitive values are refused.
     pub fn needs_sensitive(&self) -> bool {
+        self.reads_sensitive() && self.fallback.is_none()
+    }
+
+    /// Whether predictions depend on the sensitive values given.
+    fn reads_sensitive(&self) -> bool {
         let aligns = |alignment: &Alignment| alignment.strength() > 0.0;
         self.strength() > 0.0 || self.alignment.as_ref().is_some_and(aligns)
     }
@@ -356,6 +380,9 @@ impl Predictor {
     }
 
     /// The prediction for every row. `sensitive` may be absent only for a model that does not need it.
+    ///
+    /// Rows that miss a sensitive value are scored by the [`fallback`](Self::fallback) where there is one, and so are all rows if
+    /// `sensitive` is absent. They are counted, and have the population's mixture of cells in the assignment.
     pub fn predict(
         &self,
         points: &Points,
@@ -371,9 +398,19 @@ impl Predictor {
                         needed: points.len(),
                     });
                 }
+                let complete = offsets.partition.complete(sensitive)?;
+                let left = complete.len() < points.len();
+                if left && !self.needs_sensitive() {
+                    return self.predict_apart(points, sensitive, &complete, watch);
+                }
                 Some(offsets.partition.assign(sensitive)?)
             }
-            (Some(offsets), None) if self.needs_sensitive() => {
+            (Some(offsets), None) if self.reads_sensitive() => {
+                if let Some(fallback) = &self.fallback {
+                    let mut prediction = fallback.predict(points, None, watch)?;
+                    prediction.uses.sensitive_free = points.len();
+                    return Ok(prediction);
+                }
                 let names = offsets.partition.needs();
                 return Err(Error::SensitiveNeeded {
                     columns: names.join(", "),
@@ -440,5 +477,59 @@ impl Predictor {
         if let Some(alignment) = &mut self.alignment {
             alignment.shift(-threshold);
         }
+    }
+
+    /// The prediction of rows some of which miss a sensitive value: `complete` are the others.
+    fn predict_apart(
+        &self,
+        points: &Points,
+        sensitive: &Sensitive,
+        complete: &[usize],
+        watch: &Watch,
+    ) -> Result<Prediction> {
+        let mut is_complete = vec![false; points.len()];
+        for &row in complete {
+            is_complete[row] = true;
+        }
+        let rest: Vec<usize> = (0..points.len()).filter(|&i| !is_complete[i]).collect();
+        // What takes nothing off needs no other model.
+        let other = self.fallback.as_deref().unwrap_or(self);
+        let free = other.expansion_at(&points.select(&rest), watch)?;
+        let known = if complete.is_empty() {
+            Prediction::default()
+        } else {
+            let given = sensitive.select(complete);
+            self.predict(&points.select(complete), Some(&given), watch)?
+        };
+        let together = |known: &[f64]| {
+            let mut all = vec![0.0; points.len()];
+            for (rows, values) in [(complete, known), (&rest[..], &free[..])] {
+                rows.iter().zip(values).for_each(|(&row, v)| all[row] = *v);
+            }
+            all
+        };
+        let mut assignment = known.assignment.unwrap_or_default();
+        assignment.uses.sensitive_free = rest.len();
+        if let Some(offsets) = &self.offsets {
+            assignment.mixtures.push(offsets.partition.shares());
+            let mixture = (offsets.partition.len() + assignment.mixtures.len() - 1) as u32;
+            let mut cells = vec![mixture; points.len()];
+            let found = complete.iter().zip(&assignment.cells);
+            found.for_each(|(&row, cell)| cells[row] = *cell);
+            assignment.cells = cells;
+            assignment.smooth = assignment.smooth.take().map(|known| {
+                let mut all = Mat::zeros(known.nrows(), points.len());
+                for (i, &row) in complete.iter().enumerate() {
+                    all.col_mut(row).copy_from(known.col(i));
+                }
+                all
+            });
+        }
+        Ok(Prediction {
+            before: together(&known.before),
+            scores: together(&known.scores),
+            uses: assignment.uses,
+            assignment: Some(assignment),
+        })
     }
 }

@@ -136,23 +136,25 @@ impl Predictor {
             if slots.counts[slot] == 0 {
                 continue;
             }
-            let mean = dot(&weights, row) / row[width - 1];
-            mass += row[width - 1];
-            between += row[width - 1] * mean * mean;
+            let weight = row[width - 1];
+            let mean = dot(&weights, row) / weight;
+            mass += weight;
             let mut uses = Uses::default();
             let place = offsets
                 .partition
                 .place(cuts, &slots.keys[slot], &mut uses, 0)?;
+            // A cell may be made up of several slots.
             if let Place::Cell(cell) = place {
-                cells[cell] = CellScores {
-                    rows: slots.counts[slot],
-                    spread: Spread {
-                        weight: row[width - 1],
-                        mean: base + mean,
-                        squares: 0.0,
-                    },
-                };
+                cells[cell].rows += slots.counts[slot];
+                cells[cell].spread.add(mean, weight);
+            } else {
+                between += weight * mean * mean;
             }
+        }
+        for cell in &mut cells {
+            between += cell.spread.weight * cell.spread.mean * cell.spread.mean;
+            cell.spread.mean += base;
+            cell.spread.squares = 0.0;
         }
         if let Some(within) = sums.quadratic(&weights) {
             // Of the squares about the origin, those of the means are between the cells.

@@ -106,6 +106,17 @@ impl Sensitive {
             })
     }
 
+    /// Whether each row misses a value in one of these columns.
+    pub(crate) fn misses<'n>(&self, names: impl Iterator<Item = &'n str>) -> Result<Vec<bool>> {
+        let mut misses = vec![false; self.rows];
+        for name in names {
+            for row in self.column(name)?.missing() {
+                misses[row] = true;
+            }
+        }
+        Ok(misses)
+    }
+
     /// The named rows, in the order of `rows`.
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {

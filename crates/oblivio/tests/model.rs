@@ -66,6 +66,22 @@ fn aligned(method: AlignMethod) -> Model {
     fitted(&table()[2..4], &settings)
 }
 
+/// A model that has another for rows whose sex is missing.
+fn with_fallback(mode: Mode) -> Model {
+    let mut settings = Settings {
+        mode,
+        reference: if mode == Mode::MOblivious {
+            Reference::Half
+        } else {
+            Reference::All
+        },
+        ..Settings::default()
+    };
+    settings.partition.policies.missing = Missing::SensitiveFree;
+    let sex = (0..ROWS).map(|i| (i != 5).then_some(["F", "M"][i % 2]));
+    fitted(&[Column::texts("sex", sex)], &settings)
+}
+
 /// One model for every part a file can have.
 fn models() -> Vec<Model> {
     let plain = Settings {
@@ -96,8 +112,15 @@ fn models() -> Vec<Model> {
         (0..ROWS).map(|i| (i % 4 < 3).then_some(["F", "M"][i % 2])),
     );
     let table = table();
+    let mut joined = Settings::default();
+    joined.partition.min_rows = Some(4);
+    joined.partition.cells = CellCount::Given(4);
     vec![
         model(),
+        with_fallback(Mode::Oblivious),
+        // On half the rows, so that the second model has points of its own.
+        with_fallback(Mode::MOblivious),
+        fitted(&table[2..4], &joined),
         fitted(&[], &Settings::default()),
         fitted(&table[2..3], &plain),
         fitted(&table[2..3], &m_oblivious),
@@ -281,6 +304,74 @@ fn nonsense_in_an_alignment_is_refused() {
     });
     refused(&quantiles, cells, many);
     refused(&quantiles, "/header/cells", Value::Null);
+}
+
+#[test]
+fn nonsense_about_a_fallback_is_refused() {
+    let model = with_fallback(Mode::MOblivious);
+    assert!(model.predictor().fallback().is_some() && !model.needs_sensitive());
+    let file = File::of(&model.to_bytes().unwrap());
+    assert_eq!(
+        file.document().pointer("/header/fallback/own-points"),
+        Some(&json!(true))
+    );
+    let edits = [
+        ("/header/fallback/intercepts", json!([])),
+        ("/header/fallback/intercepts", json!([0.0, 0.0])),
+        ("/header/fallback/intercepts", json!([null])),
+        ("/header/fallback/own-points", json!(false)),
+        ("/header/fallback/own-points", json!(3)),
+        ("/header/fallback", json!({})),
+        ("/header/fallback", json!([1])),
+        ("/header/cells", json!(null)),
+    ];
+    for (pointer, value) in edits {
+        let mut document = file.document();
+        *document.pointer_mut(pointer).expect(pointer) = value.clone();
+        let read = Model::from_bytes(&file.with_text(&document.to_string()));
+        assert!(read.is_err(), "{pointer} = {value} was read");
+    }
+    let shared = with_fallback(Mode::Oblivious);
+    let file = File::of(&shared.to_bytes().unwrap());
+    let mut document = file.document();
+    // There are no points of its own to be read.
+    *document.pointer_mut("/header/fallback/own-points").unwrap() = json!(true);
+    assert!(Model::from_bytes(&file.with_text(&document.to_string())).is_err());
+    for (edit, value) in self::edits(&file.document()) {
+        let hostile = file.with_text(&value.to_string());
+        let read = catch_unwind(AssertUnwindSafe(|| Model::from_bytes(&hostile)));
+        assert!(read.is_ok(), "{edit} panics");
+    }
+}
+
+#[test]
+fn nonsense_about_joined_cells_is_refused() {
+    let mut settings = Settings::default();
+    settings.partition.min_rows = Some(4);
+    settings.partition.cells = CellCount::Given(4);
+    let model = fitted(&table()[2..4], &settings);
+    let file = File::of(&model.to_bytes().unwrap());
+    let ends = "/header/cells/partition/ends";
+    assert!(file.document().pointer(ends).is_some(), "no cell is joined");
+    let edits = [
+        (ends.to_owned(), json!([])),
+        (ends.to_owned(), json!([[0, 3]])),
+        (format!("{ends}/0"), json!([])),
+        (format!("{ends}/0"), json!([1, 3])),
+        (format!("{ends}/0"), json!([0, 4])),
+        (format!("{ends}/0"), json!([0, u32::MAX])),
+    ];
+    for (pointer, value) in edits {
+        let mut document = file.document();
+        *document.pointer_mut(&pointer).expect(&pointer) = value.clone();
+        let read = Model::from_bytes(&file.with_text(&document.to_string()));
+        // Without ends every cell is where it begins, as in files of older versions.
+        assert_eq!(
+            read.is_ok(),
+            value == json!([]) && pointer == ends,
+            "{pointer} = {value}"
+        );
+    }
 }
 
 #[test]

@@ -112,6 +112,14 @@ impl Exact {
         })
     }
 
+    /// The same rows in the mode sensitive-free.
+    pub(super) fn sensitive_free(&self) -> Self {
+        Self {
+            mode: Mode::SensitiveFree,
+            ..self.clone()
+        }
+    }
+
     /// The same rows with another kernel.
     pub(super) fn with_kernel(&self, kernel: Kernel) -> Self {
         Self {

@@ -212,8 +212,9 @@ impl StreamFit {
         };
         let training = apart.as_ref().unwrap_or(&reference);
         let cells = reference.cells(&self.plan)?;
-        let warnings = [&self.warnings[..], &cells.warnings].concat();
         let (shift, uses) = cells.shifts(training)?;
+        let mut warnings = [&self.warnings[..], &cells.warnings].concat();
+        warnings.extend(super::left_out(uses));
         let taken = (self.mode == Mode::Oblivious).then_some((&shift, self.strength));
         let mut design = Design::new(training, taken)?;
         let turn = match self.mode {
@@ -252,7 +253,8 @@ impl StreamFit {
             uses,
             warnings,
         };
-        let predictor = self.predictor(&linear, &cells, &reference.origin);
+        let mut predictor = self.predictor(&linear, &cells, &reference.origin);
+        predictor.fallback = self.fallback(watch)?;
         Ok(Solved {
             align: self.to_align(&predictor, watch)?,
             predictor,
@@ -274,6 +276,20 @@ impl StreamFit {
         }))
     }
 
+    /// The model for rows that miss a sensitive value: a second solution of the same moments.
+    fn fallback(&self, watch: &Watch) -> Result<Option<Box<Predictor>>> {
+        let reads = self.mode.takes_off() || self.align.is_some();
+        if !(reads && self.plan.leaves_out()) {
+            return Ok(None);
+        }
+        let free = Self {
+            mode: Mode::SensitiveFree,
+            align: None,
+            ..self.clone()
+        };
+        Ok(Some(Box::new(free.solve(watch)?.predictor.without_cells())))
+    }
+
     /// $\langle w, R k_L(x)\rangle$ is an expansion over the basis with coefficients $Rw$.
     fn predictor(&self, linear: &Linear, cells: &CellFeatures, origin: &[f64]) -> Predictor {
         let weights = faer::Col::from_fn(linear.weights.len(), |k| linear.weights[k]);
@@ -291,6 +307,7 @@ impl StreamFit {
                 .has_sensitive
                 .then(|| cells.offsets(&linear.weights, origin, strength)),
             alignment: None,
+            fallback: None,
         }
     }
 }
@@ -314,9 +331,13 @@ impl Solved {
         let SensitiveRows::Columns(sensitive) = batch.sensitive else {
             return Ok(());
         };
+        let complete = offsets.partition.complete(sensitive)?;
         if let Some(ToAlign::Coming(_, coming, _)) = &mut self.align {
-            let ones = vec![1.0; batch.points.len()];
-            let drawn = coming.draw(batch.weights.unwrap_or(&ones));
+            let mut weights = vec![0.0; batch.points.len()];
+            for &row in &complete {
+                weights[row] = batch.weights.map_or(1.0, |weights| weights[row]);
+            }
+            let drawn = coming.draw(&weights);
             let rows = Rows::select(&batch, sensitive, &drawn);
             let before = self.predictor.expansion_at(&rows.points, watch)?;
             let assignment = offsets.partition.assign(&rows.sensitive)?;
@@ -329,9 +350,8 @@ impl Solved {
         let Some(left_out) = &mut self.left_out else {
             return Ok(());
         };
-        let assignment = offsets.partition.assign(sensitive)?;
-        let rows: Vec<usize> = (0..batch.points.len()).collect();
-        for block in rows.chunks(BLOCK) {
+        let assignment = offsets.partition.assign(&sensitive.select(&complete))?;
+        for (number, block) in complete.chunks(BLOCK).enumerate() {
             let points = batch.points.select(block);
             let (leverages, values) = left_out.leverages(&points, &self.predictor.coefficients)?;
             for (k, &row) in block.iter().enumerate() {
@@ -344,13 +364,14 @@ impl Solved {
                 // As in the exact path: one share of the row is taken away.
                 let score = target - residual / (1.0 - weight.min(1.0) * leverages[k]);
                 let value = weight * (score - self.predictor.intercept);
-                if let Some(sum) = left_out.sums.get_mut(assignment.cells[row] as usize) {
+                let place = number * BLOCK + k;
+                if let Some(sum) = left_out.sums.get_mut(assignment.cells[place] as usize) {
                     *sum += value;
                 }
                 if let (Some((_, sums)), Some(features)) =
                     (&mut left_out.smooth, &assignment.smooth)
                 {
-                    let own = features.col_as_slice(row);
+                    let own = features.col_as_slice(place);
                     sums.iter_mut().zip(own).for_each(|(s, d)| *s += value * d);
                 }
             }

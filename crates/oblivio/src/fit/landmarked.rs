@@ -25,7 +25,7 @@ use crate::sensitive_free::{Parity, Restraint};
 use crate::watch::Watch;
 
 /// A fit of classes on landmarks whose rows are in memory.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Landmarked {
     settings: Settings,
     rows: Rows,
@@ -107,6 +107,13 @@ impl Landmarked {
             rows,
             emphasis,
         }
+    }
+
+    /// The same rows in the mode sensitive-free.
+    pub(super) fn sensitive_free(&self) -> Self {
+        let mut free = self.clone();
+        free.settings.mode = Mode::SensitiveFree;
+        free
     }
 
     pub(super) fn fit(self, watch: &Watch) -> Result<Fit> {
@@ -280,6 +287,7 @@ impl Turned {
             intercept: answer.intercept,
             offsets,
             alignment: None,
+            fallback: None,
         };
         self.align(&mut predictor, &answer.fitted, labelled, watch)?;
         // What the oblivious features give has its offsets taken off.

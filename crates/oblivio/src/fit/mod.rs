@@ -28,7 +28,7 @@ use crate::landmarks::Components;
 use crate::learn::{Effort, Intercept, Learner, Ridge, Solver, Task};
 use crate::moments::{Batch, Moments, Plan, Sample, SensitiveRows};
 use crate::named::Named;
-use crate::partition::{PartitionRule, Uses};
+use crate::partition::{Missing, PartitionRule, Uses};
 use crate::points::{Points, check_weights};
 use crate::predictor::Predictor;
 use crate::reference::Reference;
@@ -234,14 +234,35 @@ impl Settings {
             return self.prepare_classes(data, 2)?.decision(0);
         }
         let emphasis = vec![1.0; data.targets.len()];
-        self.prepare_rows(data, &emphasis)
+        let (weights, left_out) = self.partition.counting(data.sensitive, data.weights)?;
+        let problem = self.prepare_rows(data.weighted(&weights), &emphasis)?;
+        Ok(problem.leaving_out(left_out))
+    }
+
+    /// The settings of the second model, for rows that miss a sensitive value: the same in the mode sensitive-free. `None`
+    /// where the policy asks for none, or the mode needs no sensitive value anyway.
+    pub fn fallback(&self) -> Option<Self> {
+        let asked = self.partition.policies.missing == Missing::SensitiveFree;
+        let needed = self.effective_mode(true).takes_off() || self.aligns();
+        (asked && needed).then(|| Self {
+            mode: Mode::SensitiveFree,
+            align: None,
+            // A plain score that is only aligned has none of its own.
+            strength: if self.strength > 0.0 {
+                self.strength
+            } else {
+                1.0
+            },
+            ..self.clone()
+        })
     }
 
     /// The exact fit of the rows that count.
     fn exact(&self, data: Training) -> Result<exact::Exact> {
         data.check()?;
         let emphasis = vec![1.0; data.targets.len()];
-        self.counted(data, &emphasis, &exact::Exact::new)
+        let (weights, _) = self.partition.counting(data.sensitive, data.weights)?;
+        self.counted(data.weighted(&weights), &emphasis, &exact::Exact::new)
     }
 
     /// The problem of the rows that count.
@@ -363,8 +384,8 @@ impl Settings {
             expected: "given, for moments are sums over features",
             value: "none".into(),
         })?;
-        let counts = |i: &usize| sample.weights.is_none_or(|weights| weights[*i] > 0.0);
-        let counted: Vec<usize> = (0..sample.targets.len()).filter(counts).collect();
+        let (weights, _) = self.partition.counting(sample.sensitive, sample.weights)?;
+        let counted: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
         let settings = Self {
             partition: self.partition.settled(sample.sensitive),
             reference: Reference::All,
@@ -486,6 +507,14 @@ impl Training<'_> {
         Ok(())
     }
 
+    /// The same rows, each counting so often.
+    fn weighted<'w>(&'w self, weights: &'w [f64]) -> Training<'w> {
+        Training {
+            weights: Some(weights),
+            ..*self
+        }
+    }
+
     fn batch(&self) -> Batch<'_> {
         Batch {
             points: self.points,
@@ -520,6 +549,30 @@ impl Rows {
             weights: Some(&self.weights),
         }
     }
+}
+
+impl Fit {
+    /// The fit with another of the same rows, in the mode sensitive-free, for rows that miss a sensitive value.
+    ///
+    /// Each draws its own line between classes, but where scores are logits: there the line is the same probability.
+    #[must_use]
+    pub fn with_fallback(mut self, other: Self, learner: Learner) -> Self {
+        let mut fallback = other.predictor.without_cells();
+        if learner == Learner::Logistic {
+            fallback.intercept += other.threshold - self.threshold;
+        }
+        self.predictor.fallback = Some(Box::new(fallback));
+        let not_converged = |w: &Warning| matches!(w, Warning::NotConverged { .. });
+        let remarks = other.summary.warnings.into_iter().filter(not_converged);
+        self.summary.warnings.extend(remarks);
+        self
+    }
+}
+
+/// A remark if rows were left out.
+fn left_out(uses: Uses) -> Option<Warning> {
+    let count = uses.sensitive_free;
+    (count > 0).then_some(Warning::LeftOutRows { count })
 }
 
 /// A remark if a learner did not come as near as it was asked.

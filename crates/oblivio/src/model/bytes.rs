@@ -1,5 +1,6 @@
 //! A fitted regression or classifier as bytes.
 
+use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
 use super::container::{kind_of, numbers, read, require, tensor, write};
@@ -35,6 +36,17 @@ struct Header {
     /// Of the scores after the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     others: Vec<Other>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fallback: Option<Fallback>,
+}
+
+/// What the models for rows without sensitive values have apart from their tensors.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Fallback {
+    intercepts: Vec<f64>,
+    /// Whether they have points of their own; else those of the scores.
+    own_points: bool,
 }
 
 /// What another score has of its own.
@@ -86,6 +98,7 @@ impl Model {
             alignment: alignment.clone(),
             classes: self.classes.clone(),
             others: self.scorers[1..].iter().map(other).collect(),
+            fallback: self.fallback_header(),
         };
         // All scores one after the other.
         let all = |values: &dyn Fn(&Predictor) -> Vec<f64>| -> Vec<f64> {
@@ -102,14 +115,40 @@ impl Model {
                 [&smooth.values[..], &smooth.by_cell].concat()
             })
         });
-        let tensors = [
+        let fallbacks: Vec<&Predictor> = self.fallbacks().collect();
+        let spare: Vec<f64> = fallbacks
+            .iter()
+            .flat_map(|f| &f.coefficients)
+            .copied()
+            .collect();
+        let mut tensors = vec![
             tensor("coefficients", &[coefficients.len()], &coefficients),
             tensor("offsets", &[by_cell.len()], &by_cell),
             tensor("points", &[points.len(), points.dim()], points.values()),
             tensor("smooth", &[smooth.len()], &smooth),
         ];
+        if let (Some(fallback), Some(first)) = (&header.fallback, fallbacks.first()) {
+            tensors.push(tensor("fallback-coefficients", &[spare.len()], &spare));
+            if fallback.own_points {
+                let points = &first.basis.points;
+                let shape = [points.len(), points.dim()];
+                tensors.push(tensor("fallback-points", &shape, points.values()));
+            }
+        }
         let kind = self.classes.as_ref().map_or(KIND, |_| CLASSIFIER);
         write(kind, &header, &tensors)
+    }
+
+    fn fallbacks(&self) -> impl Iterator<Item = &Predictor> {
+        self.scorers.iter().filter_map(Predictor::fallback)
+    }
+
+    fn fallback_header(&self) -> Option<Fallback> {
+        let first = self.fallbacks().next()?;
+        Some(Fallback {
+            intercepts: self.fallbacks().map(|f| f.intercept).collect(),
+            own_points: first.basis != self.predictor().basis,
+        })
     }
 
     /// Reads a model file, trusting nothing in it.
@@ -204,13 +243,51 @@ impl Model {
                 smooth: smooth_of(k),
             }),
             alignment: other.alignment.clone(),
+            fallback: None,
         };
-        let scorers = own.iter().enumerate().map(scorer).collect();
+        let mut scorers: Vec<Predictor> = own.iter().enumerate().map(scorer).collect();
+        if let Some(fallback) = &header.fallback {
+            require(header.cells.is_some(), "its fallback")?;
+            fallback.read(&tensors, &mut scorers)?;
+        }
         Ok(Self {
             encoder: header.encoder,
             scorers,
             classes: header.classes,
             card: header.card,
         })
+    }
+}
+
+impl Fallback {
+    /// Gives every score its model for rows without sensitive values.
+    fn read(&self, tensors: &SafeTensors, scorers: &mut [Predictor]) -> Result<()> {
+        let (coefficients, _) = numbers(tensors, "fallback-coefficients", 1)?;
+        let mut basis = scorers[0].basis.clone();
+        if self.own_points {
+            let (values, shape) = numbers(tensors, "fallback-points", 2)?;
+            require(shape[1] == basis.dim(), "the points of its fallback")?;
+            basis.points = Points::new(values, shape[1])?;
+        }
+        let count = basis.len();
+        require(
+            count > 0
+                && self.intercepts.len() == scorers.len()
+                && self.intercepts.iter().all(|c| c.is_finite())
+                && count.checked_mul(scorers.len()) == Some(coefficients.len()),
+            "its fallback",
+        )?;
+        let own = self.intercepts.iter().zip(coefficients.chunks(count));
+        for (scorer, (intercept, coefficients)) in scorers.iter_mut().zip(own) {
+            scorer.fallback = Some(Box::new(Predictor {
+                basis: basis.clone(),
+                coefficients: coefficients.to_vec(),
+                intercept: *intercept,
+                offsets: None,
+                alignment: None,
+                fallback: None,
+            }));
+        }
+        Ok(())
     }
 }

@@ -194,7 +194,9 @@ impl Model {
             .chain(all)
             .flat_map(|m| m.scorers)
             .collect();
-        prune(&mut scorers);
+        prune(&mut scorers.iter_mut().collect::<Vec<_>>());
+        let fallbacks = scorers.iter_mut().filter_map(|s| s.fallback.as_deref_mut());
+        prune(&mut fallbacks.collect::<Vec<_>>());
         let model = Self {
             encoder,
             scorers,
@@ -209,7 +211,7 @@ impl Model {
         &self.scorers[0]
     }
 
-    /// Whether predictions depend on the sensitive values given.
+    /// Whether rows without sensitive values are refused.
     pub fn needs_sensitive(&self) -> bool {
         self.scorers.iter().any(Predictor::needs_sensitive)
     }
@@ -223,8 +225,8 @@ impl Model {
 
     /// Scores the rows of a table, its columns found by name.
     ///
-    /// Sensitive columns are used if all are there; a model that needs them refuses a table without. There is one prediction
-    /// for each score.
+    /// Sensitive columns are used if all are there; a model that needs them refuses a table without, and one with a fallback
+    /// scores all of its rows by that. There is one prediction for each score.
     pub fn predict(&self, table: &[Column], watch: &Watch) -> Result<Vec<Prediction>> {
         let (points, unseen_level) = self.encoder.encode(table)?;
         let columns: Result<Vec<Column>> = self
@@ -311,7 +313,7 @@ fn ridge() -> String {
 }
 
 /// Leaves out points that no score uses.
-fn prune(scorers: &mut [Predictor]) {
+fn prune(scorers: &mut [&mut Predictor]) {
     let Some(first) = scorers.first() else {
         return;
     };

@@ -215,20 +215,26 @@ impl Moments {
                 needed: dim,
             });
         }
+        let mut left_out = vec![false; points.len()];
         // Features of S that the plan makes of columns.
         let made = match (&self.plan.sensitive, sensitive) {
             (SensitivePlan::Smooth(partition), SensitiveRows::Columns(columns)) => {
-                let (rows, assignment) = dense_rows(partition, columns)?;
+                left_out = self.plan.left_out(columns)?;
+                let (rows, assignment) = dense_rows(partition, columns, &left_out)?;
                 if let SensitiveSums::Dense { placed, .. } = &mut self.sums.sensitive {
-                    for (row, cell) in assignment.cells.iter().enumerate() {
-                        let counts = weights.is_none_or(|weights| weights[row] > 0.0);
-                        if let Some(rows) = placed.0.get_mut(*cell as usize)
-                            && counts
+                    placed.1 = placed.1.plus(assignment.uses);
+                    let counts = |row: usize| weights.is_none_or(|weights| weights[row] > 0.0);
+                    let mut of_rows = assignment.cells.iter();
+                    for (row, left_out) in left_out.iter().enumerate() {
+                        if *left_out {
+                            placed.1.sensitive_free += usize::from(counts(row));
+                        } else if let Some(cell) = of_rows.next()
+                            && let Some(rows) = placed.0.get_mut(*cell as usize)
+                            && counts(row)
                         {
                             *rows += 1;
                         }
                     }
-                    placed.1 = placed.1.plus(assignment.uses);
                 }
                 Some(rows)
             }
@@ -237,13 +243,24 @@ impl Moments {
         let sensitive = made.as_deref().map_or(sensitive, SensitiveRows::Features);
         let slots: Vec<usize> = match (&mut self.sums.sensitive, sensitive) {
             (SensitiveSums::Cells { cuts, slots, .. }, SensitiveRows::Columns(sensitive)) => {
+                left_out = cuts.left_out(sensitive)?;
+                let counted = |row: &usize| weights.is_none_or(|weights| weights[*row] > 0.0);
+                let (without, with): (Vec<usize>, Vec<usize>) =
+                    (0..points.len()).partition(|&row| left_out[row]);
                 // Cuts grow; rows that are refused must leave no trace in them.
                 let mut grown = cuts.clone();
-                let keys = grown.keys(sensitive)?;
+                let keys = if without.is_empty() {
+                    grown.keys(sensitive)?
+                } else {
+                    grown.keys(&sensitive.select(&with))?
+                };
+                grown.count_left_out(without.into_iter().filter(counted).count());
                 *cuts = grown;
-                (0..points.len())
-                    .map(|row| slots.slot(&keys, row))
-                    .collect()
+                let mut of_rows = vec![0; points.len()];
+                for (place, row) in with.into_iter().enumerate() {
+                    of_rows[row] = slots.slot(&keys, place);
+                }
+                of_rows
             }
             (SensitiveSums::Dense { count, .. }, SensitiveRows::Features(values)) => {
                 if values.len() != *count * points.len() {
@@ -263,7 +280,7 @@ impl Moments {
         let block = self.block();
         for row in 0..points.len() {
             let weight = weights.map_or(1.0, |weights| weights[row]);
-            if weight == 0.0 {
+            if weight == 0.0 || left_out[row] {
                 continue;
             }
             let pending = &mut self.pending;
@@ -283,6 +300,13 @@ impl Moments {
             }
         }
         Ok(())
+    }
+
+    /// Counts rows that were left out because they miss a sensitive value.
+    pub(crate) fn count_left_out(&mut self, rows: usize) {
+        if let SensitiveSums::Cells { cuts, .. } = &mut self.sums.sensitive {
+            cuts.count_left_out(rows);
+        }
     }
 
     /// Rows of a block.
@@ -435,13 +459,24 @@ fn dense_width(partition: &Partition) -> usize {
     partition.len() + partition.smooth.as_ref().map_or(0, Smooth::len)
 }
 
-/// The features of S of every row and the indicators of its cell, row after row.
-fn dense_rows(partition: &Partition, sensitive: &Sensitive) -> Result<(Vec<f64>, Assignment)> {
-    let assignment = partition.assign(sensitive)?;
+/// The features of S of every row and the indicators of its cell, row after row; zeros for rows that are left out. Of the others,
+/// the cells.
+fn dense_rows(
+    partition: &Partition,
+    sensitive: &Sensitive,
+    left_out: &[bool],
+) -> Result<(Vec<f64>, Assignment)> {
+    let kept: Vec<usize> = (0..left_out.len()).filter(|&i| !left_out[i]).collect();
+    let assignment = if kept.len() == left_out.len() {
+        partition.assign(sensitive)?
+    } else {
+        partition.assign(&sensitive.select(&kept))?
+    };
     let (width, cells) = (dense_width(partition), partition.len());
     let smooth = width - cells;
     let mut rows = vec![0.0; width * sensitive.len()];
-    for (i, row) in rows.chunks_mut(width).enumerate() {
+    for (i, place) in kept.into_iter().enumerate() {
+        let row = &mut rows[place * width..(place + 1) * width];
         if let Some(features) = &assignment.smooth {
             row[..smooth].copy_from_slice(features.col_as_slice(i));
         }
@@ -496,13 +531,15 @@ impl Sums {
             let sum = &sums[slot * width..(slot + 1) * width];
             let mean = &mut means[cell * features..][..features];
             for (k, value) in sum[..features].iter().enumerate() {
-                // A cell that only mixtures of rows have a part in may have next to none.
-                mean[k] = if sum[width - 1] > 0.0 {
-                    value / sum[width - 1]
-                } else {
-                    0.0
-                };
+                mean[k] += value;
                 overall[k] += value / total;
+            }
+        }
+        // A cell may be made up of several slots.
+        for (mean, mass) in means.chunks_mut(features).zip(partition.mass()) {
+            // A cell that only mixtures of rows have a part in may have next to none.
+            if *mass > 0.0 {
+                mean.iter_mut().for_each(|m| *m /= mass);
             }
         }
         Ok(CellFeatures {

@@ -139,6 +139,30 @@ impl Plan {
         }
     }
 
+    /// Which rows are left out because they miss a sensitive value, where that is the policy.
+    pub(crate) fn left_out(&self, sensitive: &Sensitive) -> Result<Vec<bool>> {
+        match &self.sensitive {
+            SensitivePlan::Cells(cuts) => cuts.left_out(sensitive),
+            SensitivePlan::Features { .. } => Ok(vec![false; sensitive.len()]),
+            SensitivePlan::Smooth(partition) => {
+                let mut left_out = vec![true; sensitive.len()];
+                for row in partition.complete(sensitive)? {
+                    left_out[row] = false;
+                }
+                Ok(left_out)
+            }
+        }
+    }
+
+    /// Whether rows that miss a sensitive value are left to a second model.
+    pub(crate) fn leaves_out(&self) -> bool {
+        match &self.sensitive {
+            SensitivePlan::Cells(cuts) => cuts.leaves_out(),
+            SensitivePlan::Features { .. } => false,
+            SensitivePlan::Smooth(partition) => partition.leaves_out(),
+        }
+    }
+
     /// The number of features.
     pub fn components(&self) -> usize {
         self.map.len()

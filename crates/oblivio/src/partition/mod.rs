@@ -1,6 +1,7 @@
 //! The partition of the sensitive values into cells, and what becomes of values it has no cell for.
 
 mod axis;
+mod boxes;
 mod cuts;
 mod rule;
 mod smooth;
@@ -12,6 +13,7 @@ use faer::Mat;
 use serde::{Deserialize, Serialize};
 
 use self::axis::{Axis, Cut, UNSEEN};
+use self::boxes::{Lookup, Tree};
 pub(crate) use self::cuts::Cuts;
 pub use self::rule::{
     Binning, CellCount, EmptyCell, Estimator, Missing, OutOfRange, PartitionRule, Policies,
@@ -22,7 +24,8 @@ use crate::column::Values;
 use crate::error::{Error, Result, Warning};
 use crate::sensitive::{Kind, Sensitive};
 
-/// Cells of the sensitive values: the combinations of categories and bins that reference rows have.
+/// Cells of the sensitive values: the combinations of categories and bins that reference rows have. Where one has too few
+/// rows, it is joined with its neighbours to a cell that spans several bins.
 ///
 /// Fitted on the reference rows and frozen. [`assign`](Partition::assign) finds the cell of any row, or what stands in
 /// for it by the [`Policies`].
@@ -30,8 +33,11 @@ use crate::sensitive::{Kind, Sensitive};
 pub struct Partition {
     axes: Vec<Axis>,
     policies: Policies,
-    /// The position on every axis of each cell, in lexical order.
+    /// The position on every axis of each cell, the lowest where it spans several, in lexical order.
     keys: Vec<Vec<u32>>,
+    /// The highest position on every axis of each cell; empty where no cell spans several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    ends: Vec<Vec<u32>>,
     /// The weight of the reference rows in each cell.
     mass: Vec<f64>,
     /// The number of reference rows in each cell.
@@ -42,6 +48,8 @@ pub struct Partition {
     /// How the conditional mean was chosen, where that took a look at the rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) choice: Option<Choice>,
+    #[serde(skip)]
+    lookup: Lookup,
 }
 
 /// How the conditional mean was chosen.
@@ -95,6 +103,9 @@ pub struct Uses {
     pub out_of_range: usize,
     /// A missing value, taken as a category.
     pub missing: usize,
+    /// A row that misses a sensitive value: left out of the fit, and scored by the model that needs none.
+    #[serde(default)]
+    pub sensitive_free: usize,
     /// A feature's category that was not there at the fit, taken as none.
     #[serde(default)]
     pub unseen_level: usize,
@@ -156,6 +167,7 @@ impl Uses {
             unseen_category: self.unseen_category + other.unseen_category,
             out_of_range: self.out_of_range + other.out_of_range,
             missing: self.missing + other.missing,
+            sensitive_free: self.sensitive_free + other.sensitive_free,
             unseen_level: self.unseen_level + other.unseen_level,
         }
     }
@@ -311,6 +323,11 @@ impl Partition {
         blocks.map(|block| block.ridge).fold(0.0, f64::max)
     }
 
+    /// Whether rows that miss a sensitive value are left to a second model.
+    pub(crate) fn leaves_out(&self) -> bool {
+        self.policies.missing == Missing::SensitiveFree
+    }
+
     /// How the conditional mean was chosen, where that took a look at the rows.
     pub fn choice(&self) -> Option<&Choice> {
         self.choice.as_ref()
@@ -345,18 +362,28 @@ impl Partition {
 
     /// The cell in words.
     pub fn label(&self, cell: usize) -> String {
-        self.describe(
-            &self.keys[cell]
-                .iter()
-                .map(|&p| p..p + 1)
-                .collect::<Vec<_>>(),
-        )
+        self.describe(&self.ranges(cell))
+    }
+
+    /// The positions of a cell on every axis.
+    fn ranges(&self, cell: usize) -> Vec<Range<u32>> {
+        let low = &self.keys[cell];
+        let high = self.ends.get(cell).unwrap_or(low);
+        low.iter().zip(high).map(|(l, h)| *l..h + 1).collect()
+    }
+
+    /// The cell that holds a key, be it at a place where no reference row was.
+    fn find(&self, key: &[u32]) -> Option<usize> {
+        let make = || Tree::new(&self.axes, &self.keys, &self.ends);
+        self.lookup.get(make).find(&self.axes, key)
     }
 
     /// The cell in few words, without the names of the columns: `F, 25 to 40`.
     pub fn brief(&self, cell: usize) -> String {
-        let axes = self.axes.iter().zip(&self.keys[cell]);
-        let words: Vec<String> = axes.map(|(axis, &at)| axis.brief(at)).collect();
+        let axes = self.axes.iter().zip(self.ranges(cell));
+        let words: Vec<String> = axes
+            .map(|(axis, at)| axis.brief(at.start, at.end))
+            .collect();
         words.join(", ")
     }
 
@@ -377,32 +404,30 @@ impl Partition {
     /// Columns are found by name.
     pub fn assign(&self, sensitive: &Sensitive) -> Result<Assignment> {
         let (keys, mut uses) = locate(&self.axes, sensitive, self.policies)?;
-        let lookup: HashMap<&[u32], u32> = self
-            .keys
-            .iter()
-            .enumerate()
-            .map(|(cell, key)| (&key[..], cell as u32))
-            .collect();
         let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
         let mut mixtures = Vec::new();
         let mut cells = Vec::with_capacity(sensitive.len());
         for (row, key) in keys.enumerate() {
-            if let Some(&cell) = lookup.get(&key[..]) {
-                cells.push(cell);
-                continue;
-            }
-            if key.contains(&UNSEEN) {
-                uses.unseen_category += 1;
+            let cell = if let Some(&cell) = known.get(&key) {
+                cell
             } else {
-                uses.empty_cell += 1;
+                let cell = if let Some(cell) = self.find(&key) {
+                    cell
+                } else {
+                    let value = |axis: usize| value_of(&self.axes[axis], sensitive, row);
+                    mixtures.push(self.stand_in(&key, &value)?);
+                    self.len() + mixtures.len() - 1
+                } as u32;
+                known.insert(key.clone(), cell);
+                cell
+            };
+            if cell as usize >= self.len() {
+                if key.contains(&UNSEEN) {
+                    uses.unseen_category += 1;
+                } else {
+                    uses.empty_cell += 1;
+                }
             }
-            if let Some(&cell) = known.get(&key) {
-                cells.push(cell);
-                continue;
-            }
-            mixtures.push(self.stand_in(&key, &|axis| value_of(&self.axes[axis], sensitive, row))?);
-            let cell = (self.len() + mixtures.len() - 1) as u32;
-            known.insert(key, cell);
             cells.push(cell);
         }
         let smooth = match &self.smooth {
@@ -421,6 +446,22 @@ impl Partition {
         })
     }
 
+    /// The rows that have a cell or what stands in for it: not those that miss a value where another model is to score them.
+    pub(crate) fn complete(&self, sensitive: &Sensitive) -> Result<Vec<usize>> {
+        let rows = 0..sensitive.len();
+        if self.policies.missing != Missing::SensitiveFree {
+            return Ok(rows.collect());
+        }
+        let misses = sensitive.misses(self.needs().into_iter())?;
+        Ok(rows.filter(|&row| !misses[row]).collect())
+    }
+
+    /// The share of the reference in each cell.
+    pub(crate) fn shares(&self) -> Vec<f64> {
+        let total: f64 = self.mass.iter().sum();
+        self.mass.iter().map(|mass| mass / total).collect()
+    }
+
     /// The cell of a key of these cuts, or the weights over the cells that stand in for it.
     pub(crate) fn place(
         &self,
@@ -431,7 +472,7 @@ impl Partition {
     ) -> Result<Place> {
         let own = key;
         let key = cuts.key_in(&self.axes, own);
-        if let Ok(cell) = self.keys.binary_search(&key) {
+        if let Some(cell) = self.find(&key) {
             return Ok(Place::Cell(cell));
         }
         if key.contains(&UNSEEN) {
@@ -447,8 +488,7 @@ impl Partition {
     ///
     /// `value` is the row's value on an axis, for the sentence that refuses it.
     fn stand_in(&self, key: &[u32], value: &dyn Fn(usize) -> String) -> Result<Vec<f64>> {
-        let total: f64 = self.mass.iter().sum();
-        let population = || self.mass.iter().map(|mass| mass / total).collect();
+        let population = || self.shares();
         let zero = || vec![0.0; self.len()];
         if let Some(axis) = key.iter().position(|&p| p == UNSEEN) {
             return match self.policies.category {
@@ -474,7 +514,7 @@ impl Partition {
         }
     }
 
-    /// The smallest enclosing cell with reference rows, as weights over its cells.
+    /// The smallest enclosing cell with reference rows, as weights over the cells that it meets.
     ///
     /// A single continuous column is widened step by step. Among several columns the finest continuous one (the last of
     /// these) is dropped first, and so on while more than one is left.
@@ -509,13 +549,12 @@ impl Partition {
     }
 
     fn weights_within(&self, ranges: &[Range<u32>]) -> Option<Vec<f64>> {
-        let inside: Vec<f64> = self
-            .keys
-            .iter()
-            .zip(&self.mass)
-            .map(|(key, mass)| {
-                let inside = key.iter().zip(ranges).all(|(p, range)| range.contains(p));
-                if inside { *mass } else { 0.0 }
+        let meet = |a: &Range<u32>, b: &Range<u32>| a.start < b.end && b.start < a.end;
+        let inside: Vec<f64> = (0..self.len())
+            .map(|cell| {
+                let cell_ranges = self.ranges(cell);
+                let inside = cell_ranges.iter().zip(ranges).all(|(a, b)| meet(a, b));
+                if inside { self.mass[cell] } else { 0.0 }
             })
             .collect();
         let total: f64 = inside.iter().sum();
@@ -547,6 +586,20 @@ impl Partition {
                 key.len() == self.axes.len()
                     && key.iter().zip(&self.axes).all(|(p, axis)| *p < axis.len())
             })
+            && (self.ends.is_empty() || self.spans_are_sound())
+    }
+
+    /// Whether cells that span several positions do so along bins, and none meets another.
+    fn spans_are_sound(&self) -> bool {
+        let spans = |low: u32, high: u32, axis: &Axis| {
+            low == high || (low < high && axis.bins().is_some_and(|bins| high < bins))
+        };
+        self.ends.len() == self.keys.len()
+            && self.keys.iter().zip(&self.ends).all(|(low, high)| {
+                let mut axes = low.iter().zip(high).zip(&self.axes);
+                high.len() == low.len() && axes.all(|((l, h), axis)| spans(*l, *h, axis))
+            })
+            && Tree::new(&self.axes, &self.keys, &self.ends).is_some()
     }
 }
 

@@ -29,6 +29,10 @@ pub struct PartitionRule {
     pub categorical: Vec<String>,
     /// Columns to read as continuous whatever they hold.
     pub continuous: Vec<String>,
+    /// A cell of bins with fewer reference rows than this is joined with its neighbours; at 1 none is. If absent: where the
+    /// number of bins is left to the rule `auto`, 5 or half of what equal bins would hold if that is less; else 1, for cells that
+    /// were asked for are not to be changed.
+    pub min_rows: Option<usize>,
     /// What to do with rows that have no cell.
     pub policies: Policies,
 }
@@ -59,6 +63,9 @@ impl Named for Estimator {
     ];
 }
 
+/// The fewest reference rows of a cell where nothing else is said. Fewer make a mean that is mostly the rows' own noise: with m
+/// rows a share of 1/m of what they tell beyond S is taken for what S tells.
+const LEAST_ROWS: usize = 5;
 /// More bins than this are a mistake.
 const MOST_CELLS: usize = 65_536;
 
@@ -151,6 +158,9 @@ pub enum Missing {
     Error,
     /// A level of its own, if it occurred among the reference rows.
     Category,
+    /// Rows that miss a value are left out of the fit, and scored by a second model: one fitted to the same rows in the mode
+    /// `sensitive-free`, which needs no sensitive value.
+    SensitiveFree,
 }
 
 impl Named for Binning {
@@ -189,8 +199,11 @@ impl Named for OutOfRange {
 
 impl Named for Missing {
     const WHAT: &'static str = "the policy for missing values";
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("error", Self::Error), ("category", Self::Category)];
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("error", Self::Error),
+        ("category", Self::Category),
+        ("sensitive-free", Self::SensitiveFree),
+    ];
 }
 
 impl FromStr for CellCount {
@@ -330,6 +343,50 @@ impl PartitionRule {
         }
     }
 
+    /// How often each row counts in a fit: not at all if it misses a sensitive value and the policy leaves such rows to a second
+    /// model. Also how many rows do not count for that reason alone.
+    pub(crate) fn counting(
+        &self,
+        table: &Sensitive,
+        weights: Option<&[f64]>,
+    ) -> Result<(Vec<f64>, usize)> {
+        let mut counting = weights.map_or(vec![1.0; table.len()], <[f64]>::to_vec);
+        if self.policies.missing != Missing::SensitiveFree {
+            return Ok((counting, 0));
+        }
+        let misses = table.misses(table.columns().iter().map(|c| c.name.as_str()))?;
+        let mut left_out = 0;
+        for (weight, misses) in counting.iter_mut().zip(misses) {
+            if misses && *weight > 0.0 {
+                *weight = 0.0;
+                left_out += 1;
+            }
+        }
+        if left_out > 0 && counting.iter().all(|weight| *weight == 0.0) {
+            return Err(Error::TooFewRows {
+                what: "the table without rows that miss a sensitive value",
+                found: 0,
+                needed: 1,
+            });
+        }
+        Ok((counting, left_out))
+    }
+
+    /// The fewest reference rows of a cell that bins make up, for n reference rows and d continuous columns: of ℓ bins each by
+    /// the rule `auto`, $\min(5, \lfloor n/(2\ell^d)\rfloor)$ and at least 1.
+    pub(super) fn least_rows(&self, rows: usize, continuous: usize) -> usize {
+        let by_rule = match self.cells {
+            CellCount::Auto | CellCount::Loo => {
+                let bins = self.cells.resolve(rows, continuous) as f64;
+                // A small table has cells of a few rows, which are what the rule is about and not too few.
+                let equal = rows as f64 / bins.powf(continuous as f64);
+                LEAST_ROWS.clamp(1, ((equal / 2.0) as usize).max(1))
+            }
+            CellCount::Paper | CellCount::Given(_) => 1,
+        };
+        self.min_rows.unwrap_or(by_rule)
+    }
+
     /// How a column is to be read.
     pub(crate) fn kind(&self, column: &Column) -> Kind {
         if self.categorical.contains(&column.name) {
@@ -369,6 +426,13 @@ impl PartitionRule {
                 name: "cells",
                 expected: "between 1 and 65536",
                 value: cells.to_string(),
+            });
+        }
+        if self.min_rows == Some(0) {
+            return Err(Error::InvalidParameter {
+                name: "the fewest rows of a cell",
+                expected: "at least 1",
+                value: "0".into(),
             });
         }
         let named = self.categorical.iter().chain(&self.continuous);

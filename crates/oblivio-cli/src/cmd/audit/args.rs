@@ -218,6 +218,7 @@ impl Args {
                 bounds: self.sensitive_bounds.clone(),
                 categorical: known(&self.categorical),
                 continuous: known(&self.continuous),
+                min_rows: None,
                 policies: Policies {
                     missing: self.handle_missing,
                     ..Policies::default()

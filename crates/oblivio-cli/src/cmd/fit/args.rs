@@ -342,6 +342,7 @@ impl Args {
                 bounds: self.sensitive_bounds.clone(),
                 categorical: sensitive(&self.categorical),
                 continuous: sensitive(&self.continuous),
+                min_rows: None,
                 policies: Policies {
                     empty: self.handle_empty.unwrap_or(policies.empty),
                     ..policies
