@@ -320,11 +320,12 @@ impl SmoothTable {
         common
     }
 
-    /// F(z | s) at the thresholds: the regression, between 0 and 1, and half-way between the least monotone function above it and
-    /// the largest below. All of that is continuous in s.
+    /// F(z | s) at the thresholds: the regression, no less than the mid-rank of the least score of all and no more than that of the
+    /// largest, and half-way between the least monotone function above it and the largest below. All of that is continuous in s.
     fn distribution(&self, features: MatRef<'_, f64>, row: usize) -> Vec<f64> {
         let count = self.all.ranks.len();
         let mut given = self.all.ranks.clone();
+        let (low, high) = (given[0], given[count - 1]);
         for (j, on) in self.on.chunks(count).enumerate() {
             let feature = features[(j, row)];
             given
@@ -333,7 +334,7 @@ impl SmoothTable {
                 .for_each(|(f, c)| *f += feature * c);
         }
         for f in &mut given {
-            *f = f.clamp(0.0, 1.0);
+            *f = f.clamp(low, high);
         }
         let mut below = given.clone();
         for k in (1..count).rev() {
