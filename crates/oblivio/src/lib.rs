@@ -24,6 +24,7 @@ mod encoder;
 mod error;
 mod features;
 mod fit;
+mod frontier;
 mod gather;
 mod gram;
 mod kernel;
@@ -58,6 +59,7 @@ pub use fit::{
     Bandwidths, CellSummary, ClassProblem, Fit, GridPoint, Labelled, Mode, Path, PathGrid, Problem,
     Settings, Solved, StreamFit, Summary, Training, Turned,
 };
+pub use frontier::*;
 pub use gram::{FeatureGram, FeatureRows, Gram, ROWS};
 pub use kernel::{Gamma, Kernel, KernelMatrix, Lower, Side, Smoothness};
 pub use landmarks::{Components, FeatureMap, Selection};
