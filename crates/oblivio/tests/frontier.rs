@@ -8,12 +8,22 @@ use oblivio::learn::Learner;
 use oblivio::simulate::{SimulatedTable, Simulation};
 use oblivio::{
     AuditRows, AuditSettings, Candidate, Column, Components, ErrorMeasure, Frontier, FrontierGrid,
-    FrontierSettings, Measure, Mode, Model, PathGrid, PenaltyChoice, Resampling, Role, Roles,
-    Scaling, Sensitive, Settings, Watch,
+    FrontierSettings, Measure, Mode, Model, PathGrid, PenaltyChoice, Policies, Resampling, Role,
+    Roles, Scaling, Sensitive, Settings, UnseenCategory, Watch,
 };
 
+/// With sex and age as sensitive columns: the regions are too many for tables as small as these.
 fn admissions(rows: usize) -> SimulatedTable {
-    Simulation::Admissions.table(rows, 3).unwrap()
+    let mut table = Simulation::Admissions.table(rows, 3).unwrap();
+    table.sensitive.retain(|column| column.name != "region");
+    table
+}
+
+/// As the command line has it: rows of cells without reference rows take the enclosing cell.
+fn base() -> Settings {
+    let mut settings = Settings::default();
+    settings.partition.policies = Policies::for_unknown(UnseenCategory::Error);
+    settings
 }
 
 fn column<'t>(columns: &'t [Column], name: &str) -> &'t Column {
@@ -61,8 +71,7 @@ fn run(settings: &FrontierSettings, roles: Roles, candidates: &[Candidate]) -> F
         .unwrap()
 }
 
-/// The rows of a part, found from the outside: a row is held out if a change of its target leaves every training fit as it was.
-/// Here simply by the error: the target of a held-out row moves the error, and the scores of nothing.
+/// The same table with other targets in these rows.
 fn moved(table: &SimulatedTable, rows: &[usize]) -> SimulatedTable {
     let mut table = table.clone();
     for column in &mut table.targets {
@@ -80,7 +89,7 @@ fn held_out(table: &SimulatedTable, target: &str) -> Vec<usize> {
         Settings {
             mode: Mode::Plain,
             components: Some(Components::new(5)),
-            ..Settings::default()
+            ..base()
         },
         ("none", 1.0),
     )
@@ -152,7 +161,7 @@ fn held_out_rows_never_train_and_errors_and_measures_are_those_by_hand() {
         &[Mode::Oblivious, Mode::MOblivious, Mode::SensitiveFree],
         &[0.5, 1.0],
     )
-    .candidates(&Settings::default())
+    .candidates(&base())
     .unwrap();
     let frontier = run(&quick(), roles(&table, "success"), &candidates);
     assert_eq!(frontier.candidates.len(), 7);
@@ -189,7 +198,7 @@ fn held_out_rows_never_train_and_errors_and_measures_are_those_by_hand() {
 fn the_same_seed_gives_the_same_bits_for_any_number_of_threads() {
     let table = admissions(90);
     let candidates = grid(&[Mode::Oblivious, Mode::SensitiveFree], &[0.5, 1.0])
-        .candidates(&Settings::default())
+        .candidates(&base())
         .unwrap();
     let with = |threads: usize, seed: u64| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
@@ -207,18 +216,19 @@ fn the_same_seed_gives_the_same_bits_for_any_number_of_threads() {
 
 #[test]
 fn dependence_was_well_above_its_level_and_falls_to_it() {
-    let table = admissions(900);
+    let table = Simulation::from_name("ridge-1").unwrap();
+    let table = table.table(900, 3).unwrap();
     let candidates = grid(&[Mode::Oblivious], &[1.0])
-        .candidates(&Settings::default())
+        .candidates(&base())
         .unwrap();
-    let frontier = run(&quick(), roles(&table, "success"), &candidates);
+    let frontier = run(&quick(), roles(&table, &table.targets[0].name), &candidates);
     let all = frontier.against.last().unwrap().name.clone();
     let of = |k: usize| {
         let found = frontier.candidates[k].of(&all, Measure::CorrelationRatio);
         found.unwrap().measured
     };
     let (before, after) = (of(0), of(1));
-    assert!(before.value > 4.0 * before.critical, "{before:?}");
+    assert!(before.value > 3.0 * before.critical, "{before:?}");
     assert!(after.value < 1.5 * after.critical, "{after:?}");
     assert!(after.value < 0.25 * before.value, "{after:?}");
     // Both are on the frontier: what is less dependent is more wrong.
@@ -237,11 +247,13 @@ fn dependence_was_well_above_its_level_and_falls_to_it() {
 #[test]
 fn classifiers_have_two_errors_and_classes_keep_their_shares() {
     let table = admissions(300);
-    let base = Settings {
+    let logistic = Settings {
         learner: Learner::Logistic,
-        ..Settings::default()
+        ..base()
     };
-    let candidates = grid(&[Mode::Oblivious], &[1.0]).candidates(&base).unwrap();
+    let candidates = grid(&[Mode::Oblivious], &[1.0])
+        .candidates(&logistic)
+        .unwrap();
     let frontier = run(&quick(), roles(&table, "admitted"), &candidates);
     assert_eq!(frontier.threshold, 0.0);
     for tried in &frontier.candidates {
@@ -270,9 +282,7 @@ fn penalties_are_chosen_on_the_training_rows_for_every_mode_and_strength() {
         ..quick()
     };
     let modes = [Mode::Oblivious, Mode::MOblivious, Mode::SensitiveFree];
-    let candidates = grid(&modes, &[0.5, 1.0])
-        .candidates(&Settings::default())
-        .unwrap();
+    let candidates = grid(&modes, &[0.5, 1.0]).candidates(&base()).unwrap();
     let frontier = run(&chosen, roles(&table, "success"), &candidates);
     for (candidate, tried) in candidates.iter().zip(&frontier.candidates) {
         let path = Model::path(
@@ -291,11 +301,11 @@ fn penalties_are_chosen_on_the_training_rows_for_every_mode_and_strength() {
         assert_eq!(tried.penalty, path.unwrap().settings.penalty);
     }
     // On landmarks, too, and m-oblivious fits have the penalty of the plain one.
-    let base = Settings {
+    let landmarks = Settings {
         components: Some(Components::new(20)),
-        ..Settings::default()
+        ..base()
     };
-    let candidates = grid(&modes, &[1.0]).candidates(&base).unwrap();
+    let candidates = grid(&modes, &[1.0]).candidates(&landmarks).unwrap();
     let frontier = run(&chosen, roles(&table, "success"), &candidates);
     let penalty = |k: usize| frontier.candidates[k].penalty;
     assert_eq!(penalty(0), penalty(2));
@@ -306,7 +316,7 @@ fn rows_of_weight_zero_are_no_rows() {
     let table = admissions(100);
     let weights: Vec<f64> = (0..100).map(|i| f64::from(u8::from(i < 80))).collect();
     let candidates = grid(&[Mode::Oblivious], &[1.0])
-        .candidates(&Settings::default())
+        .candidates(&base())
         .unwrap();
     let weighted = Roles {
         weights: Some(&weights),
@@ -326,9 +336,7 @@ fn rows_of_weight_zero_are_no_rows() {
 #[test]
 fn what_makes_no_frontier_is_refused_in_a_sentence() {
     let table = admissions(60);
-    let candidates = FrontierGrid::default()
-        .candidates(&Settings::default())
-        .unwrap();
+    let candidates = FrontierGrid::default().candidates(&base()).unwrap();
     let refused = |settings: &FrontierSettings, roles: Roles, candidates: &[Candidate]| {
         let made = settings.run(roles, Scaling::Standard, candidates, &Watch::default());
         made.unwrap_err().to_string()
@@ -345,11 +353,11 @@ fn what_makes_no_frontier_is_refused_in_a_sentence() {
         ..quick()
     };
     assert!(refused(&half, all, &candidates).contains("held out must be between 0 and 1"));
-    let base = Settings {
+    let svm = Settings {
         learner: Learner::Svm,
-        ..Settings::default()
+        ..base()
     };
-    let machines = FrontierGrid::default().candidates(&base).unwrap();
+    let machines = FrontierGrid::default().candidates(&svm).unwrap();
     let names: Vec<&str> = (0..60).map(|i| ["a", "b", "c"][i % 3]).collect();
     let three = Column::texts("three", names.into_iter().map(Some));
     let classes = Roles {

@@ -18,3 +18,8 @@ pub(super) fn set(settings: &mut Settings, align: &str, strength: f64) -> Result
         known: ALIGNS.join(", "),
     })
 }
+
+/// The same settings without an alignment: what the choice of a penalty sees, which comes before it.
+pub(super) fn unaligned(settings: &Settings) -> Settings {
+    settings.clone()
+}

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::align::unaligned;
 use super::candidate::Candidate;
 use crate::encoder::Scaling;
 use crate::error::{Error, Result};
@@ -78,7 +79,7 @@ fn family(candidate: &Candidate) -> Result<Settings> {
     }
     Ok(Settings {
         strength: 1.0,
-        ..settings.clone()
+        ..unaligned(settings)
     })
 }
 
