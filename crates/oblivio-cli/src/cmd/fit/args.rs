@@ -7,8 +7,8 @@ use anyhow::{Result, ensure};
 use oblivio::learn::{Intercept, Learner, Solver};
 use oblivio::{
     Binning, CellCount, ClassWeights, Components, EmptyCell, FeatureSettings, Gamma, Kernel,
-    Missing, Mode, Named, OutOfRange, Parity, PartitionRule, Policies, Reference, Restraint, Scaling,
-    Selection, Settings, Threshold, UnseenCategory,
+    Missing, Mode, Named, OutOfRange, Parity, PartitionRule, Policies, Reference, Restraint,
+    Scaling, Selection, Settings, Threshold, UnseenCategory,
 };
 
 use crate::args::{bounds, delimiter, named};

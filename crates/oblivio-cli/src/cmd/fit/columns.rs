@@ -216,7 +216,11 @@ impl Rows {
     }
 
     /// For a fit; there is a target.
-    pub(in crate::cmd) fn roles<'a>(&'a self, target: &'a Column, labels: Option<&'a Labels>) -> Roles<'a> {
+    pub(in crate::cmd) fn roles<'a>(
+        &'a self,
+        target: &'a Column,
+        labels: Option<&'a Labels>,
+    ) -> Roles<'a> {
         Roles {
             features: &self.features,
             sensitive: &self.sensitive,
