@@ -5,6 +5,8 @@ import csv
 import io
 import json
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,7 @@ import pytest
 
 import oblivio as ob
 
+DOCS = Path(__file__).parents[2] / "docs" / "frontier.md"
 FEW = {"n_permutations": 19, "n_resamples": 19}
 FEWER = ["--permutations", 19, "--resamples", 19]
 SMALL = {"modes": ["oblivious"], "strengths": [0.5, 1.0], "aligns": ["none"]} | FEW
@@ -212,3 +215,19 @@ class TestWhatIsRefused:
             ob.frontier(
                 table[["income"]], target, sensitive_features=table["sex"], estimator=ob.ObliviousSVC(), **SMALL
             )
+
+
+class TestTheGuide:
+    def test_its_python_runs(self, capsys):
+        blocks = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
+        assert blocks
+        for block in blocks:
+            exec(block, {})
+        assert "oblivious" in capsys.readouterr().out
+
+    def test_it_names_every_key_and_column(self, found):
+        text = DOCS.read_text()
+        keys = set(found.to_dict()) | set(found.to_dict()["candidates"][0])
+        keys |= set(found.to_dict()["candidates"][0]["dependence"][0])
+        for name in keys | set(found.to_csv().splitlines()[0].split(",")):
+            assert f"`{name}`" in text, name
