@@ -68,11 +68,11 @@ class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc
         for fitted in ("model_", "classes_", "_file_columns"):
             self.__dict__.pop(fitted, None)
         features, sensitive = self._read_fit(X, sensitive_features, control_features)
-        name, self.classes_, codes = _read_classes(y, features.rows, type(self).__name__)
+        name, self.classes_, codes = read_classes(y, features.rows, type(self).__name__)
         model, remarks, uses, efforts = _oblivio.ScoreModel.fit(
             features.table(),
             sensitive,
-            (name, codes, (_names(self.classes_), self.classes_.dtype.kind in "biuf")),
+            (name, codes, (names_of(self.classes_), self.classes_.dtype.kind in "biuf")),
             self._weights(sample_weight, features.rows),
             self._classifier_settings(features, sensitive, reference_rows),
             self._progress(),
@@ -695,7 +695,7 @@ class ObliviousLogistic(_ObliviousClassifier):
         return logarithms
 
 
-def _read_classes(y: Any, rows: int, who: str) -> tuple[str, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def read_classes(y: Any, rows: int, who: str) -> tuple[str, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """The target's name, its classes, and the number of the class of each row."""
     if y is None:
         raise _oblivio.InvalidInputError(f"{who} requires y to be passed, but the target y is None")
@@ -722,7 +722,7 @@ def _is_missing(label: Any) -> bool:
     return label is None or (isinstance(label, float) and np.isnan(label)) or type(label).__name__ == "NAType"
 
 
-def _names(classes: np.ndarray[Any, Any]) -> list[str]:
+def names_of(classes: np.ndarray[Any, Any]) -> list[str]:
     """Classes as text, whole numbers without a point."""
     if classes.dtype.kind == "f":
         return [str(int(label)) if float(label).is_integer() else repr(float(label)) for label in classes]

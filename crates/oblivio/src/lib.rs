@@ -26,6 +26,7 @@ mod encoder;
 mod error;
 mod features;
 mod fit;
+mod frontier;
 mod gather;
 mod gram;
 mod kernel;
@@ -61,6 +62,7 @@ pub use fit::{
     Bandwidths, CellSummary, ClassProblem, Fit, GridPoint, Labelled, Mode, Path, PathGrid, Problem,
     Settings, Solved, StreamFit, Summary, Training, Turned,
 };
+pub use frontier::*;
 pub use gram::{FeatureGram, FeatureRows, Gram, ROWS};
 pub use kernel::{Gamma, Kernel, KernelMatrix, Lower, Side, Smoothness};
 pub use landmarks::{Components, FeatureMap, Selection};

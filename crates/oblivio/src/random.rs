@@ -30,6 +30,8 @@ pub(crate) enum Stream {
     Permutations = 7,
     /// Samples with replacement for an interval.
     Bootstrap = 8,
+    /// The rows that are held out.
+    HeldOut = 9,
 }
 
 pub(crate) fn generator(seed: u64, stream: Stream) -> ChaCha8Rng {

@@ -275,7 +275,7 @@ impl Card {
 }
 
 /// The encoding of a table's columns, its points and its sensitive part.
-fn encoded(
+pub(crate) fn encoded(
     roles: &Roles,
     scaling: Scaling,
     settings: &Settings,

@@ -3,12 +3,12 @@
 use anyhow::{Context, Result, bail, ensure};
 use oblivio::{Column, Labels, Roles, Values};
 
-use super::Args;
+use super::Options;
 use crate::table::{Source, Table};
 
 /// The names of a table's columns by role.
 #[derive(Debug)]
-pub(super) struct Columns {
+pub(in crate::cmd) struct Columns {
     features: Vec<String>,
     sensitive: Vec<String>,
     target: Option<String>,
@@ -21,23 +21,28 @@ pub(super) struct Columns {
 }
 
 /// The rows of a batch by role.
-pub(super) struct Rows {
-    pub(super) features: Vec<Column>,
-    pub(super) sensitive: Vec<Column>,
-    pub(super) target: Option<Column>,
-    pub(super) weights: Option<Vec<f64>>,
+pub(in crate::cmd) struct Rows {
+    pub(in crate::cmd) features: Vec<Column>,
+    pub(in crate::cmd) sensitive: Vec<Column>,
+    pub(in crate::cmd) target: Option<Column>,
+    pub(in crate::cmd) weights: Option<Vec<f64>>,
     /// Rows left out for missing values.
-    pub(super) dropped: usize,
+    pub(in crate::cmd) dropped: usize,
     /// Whether a row has the target's value that counts as 1, if one was named.
-    pub(super) has_positive: bool,
+    pub(in crate::cmd) has_positive: bool,
 }
 
 impl Columns {
-    pub(super) fn choose(source: &Source, args: &Args) -> Result<Self> {
+    pub(in crate::cmd) fn choose(
+        source: &Source,
+        args: &Options,
+        target: Option<&str>,
+    ) -> Result<Self> {
+        let target = target.map(str::to_owned);
         let taken: Vec<&String> = args
             .sensitive
             .iter()
-            .chain(&args.target)
+            .chain(&target)
             .chain(&args.weights)
             .chain(&args.drop)
             .collect();
@@ -69,7 +74,7 @@ impl Columns {
         Ok(Self {
             features,
             sensitive: args.sensitive.clone(),
-            target: args.target.clone(),
+            target: target.clone(),
             weights: args.weights.clone(),
             positive: args.positive.clone(),
             drop_missing: args.drop_missing,
@@ -78,7 +83,7 @@ impl Columns {
     }
 
     /// All columns that are read.
-    pub(super) fn names(&self) -> Vec<String> {
+    pub(in crate::cmd) fn names(&self) -> Vec<String> {
         let names = self.features.iter().chain(&self.sensitive);
         names
             .chain(&self.target)
@@ -88,7 +93,7 @@ impl Columns {
     }
 
     /// The rows of a batch, by role.
-    pub(super) fn rows(&self, table: &Table) -> Result<Rows> {
+    pub(in crate::cmd) fn rows(&self, table: &Table) -> Result<Rows> {
         let find = |names: &[String]| -> Result<Vec<&Column>> {
             names.iter().map(|name| table.column(name)).collect()
         };
@@ -163,7 +168,7 @@ impl Columns {
     }
 
     /// The classes in order: a named one is the positive, against all others.
-    pub(super) fn labels(&self, seen: Labels) -> Labels {
+    pub(in crate::cmd) fn labels(&self, seen: Labels) -> Labels {
         match &self.positive {
             None => seen,
             Some(positive) => seen.against_rest(positive),
@@ -171,7 +176,7 @@ impl Columns {
     }
 
     /// Refuses a value that should count as 1 and never occurs.
-    pub(super) fn check_positive(&self, found: bool, source: &Source) -> Result<()> {
+    pub(in crate::cmd) fn check_positive(&self, found: bool, source: &Source) -> Result<()> {
         let (Some(positive), Some(target), false) = (&self.positive, &self.target, found) else {
             return Ok(());
         };
@@ -192,7 +197,7 @@ impl Columns {
 
 impl Rows {
     /// The same rows with some left out.
-    pub(super) fn select(&self, rows: &[usize]) -> Self {
+    pub(in crate::cmd) fn select(&self, rows: &[usize]) -> Self {
         let pick = |columns: &[Column]| columns.iter().map(|c| c.select(rows)).collect();
         Self {
             features: pick(&self.features),
@@ -206,12 +211,16 @@ impl Rows {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::cmd) fn len(&self) -> usize {
         self.features.first().map_or(0, Column::len)
     }
 
     /// For a fit; there is a target.
-    pub(super) fn roles<'a>(&'a self, target: &'a Column, labels: Option<&'a Labels>) -> Roles<'a> {
+    pub(in crate::cmd) fn roles<'a>(
+        &'a self,
+        target: &'a Column,
+        labels: Option<&'a Labels>,
+    ) -> Roles<'a> {
         Roles {
             features: &self.features,
             sensitive: &self.sensitive,
