@@ -46,11 +46,11 @@ impl Given {
                 bounds: self.bounds,
                 categorical: self.categorical,
                 continuous: self.continuous,
-                min_rows: None,
                 policies: Policies {
                     missing: Named::named(&self.handle_missing)?,
                     ..Policies::default()
                 },
+                ..PartitionRule::default()
             },
             threshold: self.threshold,
             positive: self.positive,

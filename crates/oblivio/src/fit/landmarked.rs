@@ -230,7 +230,14 @@ impl Turned {
     /// The cells of rows.
     pub fn assign(&self, sensitive: &Sensitive) -> Result<Assignment> {
         match &self.features.cells {
-            Some(cells) => cells.partition.assign(sensitive),
+            Some(cells) => {
+                let mut assignment = cells.partition.assign(sensitive)?;
+                // Of many rows these are large, and only some fits look at them again.
+                if self.mode != Mode::MOblivious && self.align.is_none() {
+                    assignment.smooth = None;
+                }
+                Ok(assignment)
+            }
             None => Ok(Assignment {
                 cells: vec![0; sensitive.len()],
                 ..Assignment::default()

@@ -333,6 +333,10 @@ impl Found<'_> {
     /// One subject for each candidate, so that what is known of S is found once.
     fn audit(&self, threshold: f64, watch: &Watch) -> Result<Audit> {
         let held_out = self.held_out.0;
+        let all = Sensitive::new(held_out.sensitive.clone(), held_out.target.len())?;
+        let rule = &self.settings.audit.rule;
+        // What goes through a legitimate factor is not held against a score.
+        let (sensitive, _) = all.split(&rule.control)?;
         let subjects = self.scores.iter().enumerate();
         let rows = AuditRows {
             subjects: subjects
@@ -340,13 +344,14 @@ impl Found<'_> {
                 .collect(),
             features: Vec::new(),
             whole_table: false,
-            sensitive: Sensitive::new(held_out.sensitive.clone(), held_out.target.len())?,
+            sensitive,
             truth: self.labels.map(|_| self.classes()),
             weights: held_out.weights.clone(),
         };
         let settings = AuditSettings {
             threshold: Some(threshold),
             positive: None,
+            rule: rule.of_columns(&rows.sensitive),
             ..self.settings.audit.clone()
         };
         settings.run(&rows, watch)

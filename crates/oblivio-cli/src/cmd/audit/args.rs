@@ -218,11 +218,11 @@ impl Args {
                 bounds: self.sensitive_bounds.clone(),
                 categorical: known(&self.categorical),
                 continuous: known(&self.continuous),
-                min_rows: None,
                 policies: Policies {
                     missing: self.handle_missing,
                     ..Policies::default()
                 },
+                ..PartitionRule::default()
             },
             threshold: self.threshold,
             positive: self.positive.clone(),

@@ -6,9 +6,9 @@ use std::str::FromStr;
 use anyhow::{Result, ensure};
 use oblivio::learn::{Intercept, Learner, Solver};
 use oblivio::{
-    Binning, CellCount, ClassWeights, Components, EmptyCell, FeatureSettings, Gamma, Kernel,
-    Missing, Mode, Named, OutOfRange, Parity, PartitionRule, Policies, Reference, Restraint,
-    Scaling, Selection, Settings, Threshold, UnseenCategory,
+    AlignMethod, AlignRule, Binning, CellCount, ClassWeights, Components, EmptyCell, Estimator,
+    FeatureSettings, Gamma, Kernel, Missing, Mode, Named, OutOfRange, Parity, PartitionRule,
+    Policies, Reference, Restraint, Scaling, Selection, Settings, Threshold, UnseenCategory,
 };
 
 use crate::args::{bounds, delimiter, named};
@@ -80,6 +80,19 @@ pub(crate) struct Args {
     /// whose mean is the same in every cell, which needs no sensitive column to predict
     #[arg(long, default_value = "oblivious", value_parser = named::<Mode>(), help_heading = "Model")]
     pub(super) mode: Mode,
+    /// Make the distribution of the score the same whatever the sensitive values are: its mean and spread, or all of it
+    #[arg(long, value_name = "METHOD", value_parser = named::<AlignMethod>(), help_heading = "Model")]
+    pub(super) align: Option<AlignMethod>,
+    /// How far, from 0 (the score as it is) to 1 (all the way)
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "T",
+        default_value_t = 1.0,
+        requires = "align",
+        help_heading = "Model"
+    )]
+    pub(super) align_strength: f64,
     /// Save the state here now and then; the same command goes on from it after an interruption
     #[arg(long, value_name = "FILE", help_heading = "Landmarks")]
     pub(super) checkpoint: Option<PathBuf>,
@@ -107,6 +120,18 @@ pub(crate) struct Options {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(in crate::cmd) sensitive: Vec<String>,
 
+    /// Legitimate factors: only what the sensitive columns tell beyond these is taken out; they stay features
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_delimiter = ',',
+        requires = "sensitive",
+        help_heading = "Columns"
+    )]
+    pub(in crate::cmd) control: Vec<String>,
+    /// Let the sensitive columns be features, too; their influence is taken out of the score as that of the others is
+    #[arg(long, requires = "sensitive", help_heading = "Columns")]
+    pub(in crate::cmd) keep_sensitive: bool,
     /// Feature columns (default: all that have no other role)
     #[arg(
         long,
@@ -274,7 +299,14 @@ pub(crate) struct Options {
     )]
     pub(in crate::cmd) tolerance: f64,
 
-    /// Cells of each continuous sensitive column: a number, auto or paper
+    /// How the mean of the features given the sensitive columns is estimated: by cells, smoothly, or linearly; auto takes cells or
+    /// smooth, whichever has the smaller leave-one-out error
+    #[arg(long, default_value = "auto", value_parser = named::<Estimator>(), help_heading = "Cells")]
+    pub(in crate::cmd) conditional_mean: Estimator,
+    /// Draw the means of cells towards the mean of all, by as much as their scatter suggests; leaves some dependence
+    #[arg(long, help_heading = "Cells")]
+    pub(in crate::cmd) shrink: bool,
+    /// Cells of each continuous sensitive column: a number, auto, loo (least leave-one-out error) or paper
     #[arg(
         long,
         value_name = "CELLS",
@@ -282,6 +314,9 @@ pub(crate) struct Options {
         help_heading = "Cells"
     )]
     pub(in crate::cmd) cells: CellCount,
+    /// Join cells with fewer reference rows with their neighbours (default: 5, fewer in small tables, if --cells is auto)
+    #[arg(long, value_name = "ROWS", help_heading = "Cells")]
+    pub(in crate::cmd) min_cell_rows: Option<usize>,
     /// Where those cells begin and end
     #[arg(long, default_value = "quantile", value_parser = named::<Binning>(), help_heading = "Cells")]
     pub(in crate::cmd) binning: Binning,
@@ -317,6 +352,10 @@ impl Args {
         Ok(Settings {
             strength: self.strength,
             mode: self.mode,
+            align: self.align.map(|method| AlignRule {
+                method,
+                strength: self.align_strength,
+            }),
             ..self.options.settings()?
         })
     }
@@ -342,7 +381,9 @@ impl Options {
     /// All of them but strength and mode.
     pub(in crate::cmd) fn settings(&self) -> Result<Settings> {
         let sensitive = |names: &[String]| -> Vec<String> {
-            let known = names.iter().filter(|name| self.sensitive.contains(name));
+            let read =
+                |name: &&String| self.sensitive.contains(name) || self.control.contains(name);
+            let known = names.iter().filter(read);
             known.cloned().collect()
         };
         let policies = Policies {
@@ -361,12 +402,15 @@ impl Options {
                 _ => Restraint::Hard,
             },
             partition: PartitionRule {
+                estimator: self.conditional_mean,
+                shrink: self.shrink,
+                control: self.control.clone(),
                 cells: self.cells,
                 binning: self.binning,
                 bounds: self.sensitive_bounds.clone(),
                 categorical: sensitive(&self.categorical),
                 continuous: sensitive(&self.continuous),
-                min_rows: None,
+                min_rows: self.min_cell_rows,
                 policies: Policies {
                     empty: self.handle_empty.unwrap_or(policies.empty),
                     ..policies
@@ -383,7 +427,6 @@ impl Options {
                 Intercept::None
             },
             solver: self.solver,
-            align: None,
             gap: self.gap,
             steps: self.max_steps,
             memory: self.memory(),

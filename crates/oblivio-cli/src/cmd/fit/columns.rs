@@ -46,16 +46,20 @@ impl Columns {
             .chain(&args.weights)
             .chain(&args.drop)
             .collect();
-        for name in &taken {
+        for name in taken.iter().copied().chain(&args.control) {
             source.is_number(name)?;
             ensure!(
-                taken.iter().filter(|other| other == &name).count() == 1,
-                "column `{name}` has two roles; give it one of --sensitive, --target, --weights and --drop"
+                taken.iter().filter(|other| **other == name).count()
+                    <= usize::from(!args.control.contains(name)),
+                "column `{name}` has two roles; give it one of --sensitive, --control, --target, --weights and --drop"
             );
         }
         let features: Vec<String> = if args.features.is_empty() {
             let names = source.names().map(str::to_owned);
-            names.filter(|name| !taken.contains(&name)).collect()
+            let kept = |name: &String| args.keep_sensitive && args.sensitive.contains(name);
+            names
+                .filter(|name| !taken.contains(&name) || kept(name))
+                .collect()
         } else {
             for name in &args.features {
                 ensure!(
@@ -73,7 +77,7 @@ impl Columns {
         ensure!(!features.is_empty(), "no column is left to be a feature");
         Ok(Self {
             features,
-            sensitive: args.sensitive.clone(),
+            sensitive: [&args.sensitive[..], &args.control].concat(),
             target: target.clone(),
             weights: args.weights.clone(),
             positive: args.positive.clone(),
@@ -84,12 +88,15 @@ impl Columns {
 
     /// All columns that are read.
     pub(in crate::cmd) fn names(&self) -> Vec<String> {
-        let names = self.features.iter().chain(&self.sensitive);
+        let all = self.features.iter().chain(&self.sensitive);
+        let mut names: Vec<String> = Vec::new();
+        for name in all.chain(&self.target).chain(&self.weights) {
+            // Legitimate factors are features, too.
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
         names
-            .chain(&self.target)
-            .chain(&self.weights)
-            .cloned()
-            .collect()
     }
 
     /// The rows of a batch, by role.
