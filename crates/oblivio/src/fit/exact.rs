@@ -12,7 +12,7 @@ use crate::conditioning::{Observed, Of};
 use crate::error::{Error, Result, Warning};
 use crate::gram::{Change, Extended, FeatureGram, Gram};
 use crate::kernel::{Kernel, KernelMatrix};
-use crate::learn::{Answer, Learner, Spanning, Task};
+use crate::learn::{Answer, Learner, Outcomes, Spanning, Task, dot};
 use crate::oblivious::{ObliviousMap, check_strength};
 use crate::partition::Partition;
 use crate::predictor::{Offsets, Predictor, cell_means};
@@ -120,6 +120,20 @@ impl Exact {
         }
     }
 
+    /// Whether leave-one-out errors of these features say little: rows have a part in the features of others.
+    pub(super) fn leaks(&self) -> bool {
+        self.mode == Mode::Oblivious && self.training.assignment.smooth.is_some()
+    }
+
+    /// The same rows with nothing taken out.
+    pub(super) fn plain(&self) -> Self {
+        Self {
+            mode: Mode::Plain,
+            align: None,
+            ..self.clone()
+        }
+    }
+
     /// The same rows with another kernel.
     pub(super) fn with_kernel(&self, kernel: Kernel) -> Self {
         Self {
@@ -135,6 +149,15 @@ impl Exact {
             given,
             strength,
         } = self.learn(watch)?;
+        let unseen = match &given {
+            Given::Values(values) if self.unseen() => Some(
+                values
+                    .iter()
+                    .map(|v| v + answer.intercept)
+                    .collect::<Vec<_>>(),
+            ),
+            _ => None,
+        };
         let offsets = if self.has_sensitive {
             Some(self.offsets_of(given, strength, &answer, &on_reference, watch)?)
         } else {
@@ -155,7 +178,10 @@ impl Exact {
             offsets,
         );
         if self.align.is_some() {
-            let before = predictor.expansion_at(&reference.points, watch)?;
+            let before = match unseen {
+                Some(unseen) => unseen,
+                None => predictor.expansion_at(&reference.points, watch)?,
+            };
             predictor.align(
                 self.align,
                 &before,
@@ -218,7 +244,12 @@ impl Exact {
         let map = ObliviousMap::new(mean, self.strength)?;
         let shifts = map.shifts(at.as_ref(), assignment);
         let gram = FeatureGram::oblivious(&map, points, assignment, &shifts);
-        let answer = self.task.solve(&gram, self.training.outcomes(), watch)?;
+        let targets = self.targets(self.strength)?;
+        let outcomes = Outcomes {
+            targets: &targets,
+            ..self.training.outcomes()
+        };
+        let answer = self.task.solve(&gram, outcomes, watch)?;
         let between = map.mean().shifts_at_means(assignment.shifted());
         let shifted = |i: usize, c: usize| match &assignment.smooth {
             None => between[(c, assignment.cells[i] as usize)],
@@ -251,21 +282,12 @@ impl Exact {
         let training = &self.training;
         let gram = FeatureGram::plain(&self.kernel, &training.points);
         if self.overlap() && self.task.learner == Learner::Ridge {
-            let ridge = self.task.ridge()?;
-            let (targets, weights) = (&training.targets, &training.weights);
-            let lower = gram.lower(watch)?;
-            let solution = ridge.solve_leaving_out(lower, targets, weights, watch)?;
-            let left_out = solution.left_out.as_deref().unwrap_or(&solution.fitted);
+            let (answer, given) = self.solve_leaving_out(&gram, watch)?;
             return Ok(Learned {
-                given: Given::less(left_out, solution.intercept),
+                given,
                 reference: Vec::new(),
                 strength: self.strength,
-                answer: Answer {
-                    coefficients: solution.coefficients,
-                    intercept: solution.intercept,
-                    fitted: solution.fitted,
-                    effort: solution.convergence.into(),
-                },
+                answer,
             });
         }
         let answer = self.task.solve(&gram, training.outcomes(), watch)?;
@@ -282,12 +304,52 @@ impl Exact {
         })
     }
 
+    /// Plain ridge regression, and its scores of rows that it has not seen.
+    fn solve_leaving_out(&self, gram: &FeatureGram, watch: &Watch) -> Result<(Answer, Given)> {
+        let (targets, weights) = (&self.training.targets, &self.training.weights);
+        let lower = gram.lower(watch)?;
+        let ridge = self.task.ridge()?;
+        let solution = ridge.solve_leaving_out(lower, targets, weights, watch)?;
+        let left_out = solution.left_out.as_deref().unwrap_or(&solution.fitted);
+        let given = Given::less(left_out, solution.intercept);
+        let answer = Answer {
+            coefficients: solution.coefficients,
+            intercept: solution.intercept,
+            fitted: solution.fitted,
+            effort: solution.convergence.into(),
+        };
+        Ok((answer, given))
+    }
+
+    /// Whether what is known of h given S comes from scores of rows that h has not seen, though all rows train: h is plain, and
+    /// something is to be taken off it or aligned. Of oblivious features a row left out is not quite left out, for it has its part
+    /// in the features of the others.
+    fn unseen(&self) -> bool {
+        let read = match self.mode {
+            Mode::MOblivious => true,
+            Mode::Plain => self.align.is_some_and(|rule| rule.strength > 0.0),
+            Mode::Oblivious | Mode::SensitiveFree => false,
+        };
+        read && self.overlap()
+    }
+
     /// Ordinary kernel learning; the means over the cells are for the report.
     fn learn_plain(&self, watch: &Watch) -> Result<Learned> {
         let training = &self.training;
         let gram = FeatureGram::plain(&self.kernel, &training.points);
+        if self.unseen() && self.task.learner == Learner::Ridge {
+            let (answer, given) = self.solve_leaving_out(&gram, watch)?;
+            return Ok(Learned {
+                given,
+                reference: Vec::new(),
+                strength: 0.0,
+                answer,
+            });
+        }
         let answer = self.task.solve(&gram, training.outcomes(), watch)?;
-        let given = if self.overlap() {
+        let given = if self.unseen() {
+            Given::less(&self.out_of_fold(watch)?, answer.intercept)
+        } else if self.overlap() {
             Given::less(&answer.fitted, answer.intercept)
         } else {
             Given::Values(self.at_reference(&answer.coefficients, watch)?)
@@ -456,6 +518,26 @@ impl Exact {
                 Ok(offsets.with_regression(values, assignment, weights))
             }
         }
+    }
+
+    /// The targets that oblivious features at this strength are to explain: $y - t\,(E_n(y \mid s) - E_ny)$ where the conditional mean
+    /// is a regression on S.
+    ///
+    /// The means of cells take exactly what the cells explain out of the features, and no function of them can explain that part of
+    /// y. A regression leaves a little of it, and a weak penalty would let h blow it up. Labels of classes have no such part that
+    /// could be taken off.
+    pub(super) fn targets(&self, strength: f64) -> Result<Vec<f64>> {
+        let mut targets = self.training.targets.clone();
+        let features = self.training.assignment.smooth.as_ref();
+        if let (Learner::Ridge, Some(features)) = (self.task.learner, features) {
+            let given = self.regressed(&self.reference.targets, strength)?;
+            if let Some(smooth) = &given.smooth {
+                for (i, y) in targets.iter_mut().enumerate() {
+                    *y -= strength * dot(&smooth.values, features.col_as_slice(i));
+                }
+            }
+        }
+        Ok(targets)
     }
 
     /// The root of the weights of the shifts.

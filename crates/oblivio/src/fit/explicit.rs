@@ -183,7 +183,13 @@ impl StreamFit {
         }
         let strengths = [settings.strength];
         let points = settings.grid(&self.gather.reference, &strengths, penalties, watch)?;
-        let best = points.iter().min_by(|a, b| a.gcv.total_cmp(&b.gcv));
+        // As on the exact path: where features come from a regression on S, by the plain ones.
+        let judged = if self.mode == Mode::Oblivious && self.plan.is_smooth() {
+            settings.grid(&self.gather.reference, &[0.0], penalties, watch)?
+        } else {
+            points.clone()
+        };
+        let best = judged.iter().min_by(|a, b| a.gcv.total_cmp(&b.gcv));
         let penalty = best.map_or(settings.penalty, |point| point.penalty);
         let settings = Settings {
             penalty,

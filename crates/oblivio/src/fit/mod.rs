@@ -28,7 +28,7 @@ use crate::landmarks::Components;
 use crate::learn::{Effort, Intercept, Learner, Ridge, Solver, Task};
 use crate::moments::{Batch, Moments, Plan, Sample, SensitiveRows};
 use crate::named::Named;
-use crate::partition::{Missing, PartitionRule, Uses};
+use crate::partition::{Estimator, Missing, PartitionRule, Uses};
 use crate::points::{Points, check_weights};
 use crate::predictor::Predictor;
 use crate::reference::Reference;
@@ -456,6 +456,12 @@ impl Settings {
         }
         if mode == Mode::Plain && !self.aligns() {
             return Ok(rule.for_report());
+        }
+        let by_itself = rule.estimator == Estimator::Auto;
+        if by_itself && mode == Mode::Oblivious && self.learner.classifies() {
+            // A regression on S leaves a little of S in the features, and of labels nothing can be taken off that it explains.
+            let estimator = Estimator::Cells;
+            return Ok(self.seen(PartitionRule { estimator, ..rule }, mode));
         }
         Ok(self.seen(rule, mode))
     }

@@ -41,7 +41,9 @@ pub enum Bandwidths {
 pub struct Path {
     /// Every γ, strength and penalty, in this order.
     pub points: Vec<GridPoint>,
-    /// The number of the point with the least leave-one-out error among those of the largest strength.
+    /// The number of the point with the least leave-one-out error among those of the largest strength. Where oblivious features
+    /// come from a regression on S, that of the plain features: a row left out still has its part in the features of others, and
+    /// the error of features that leak so would be too small.
     ///
     /// A strength is never chosen by error: leaking S lowers it.
     pub best: usize,
@@ -92,10 +94,23 @@ impl Settings {
         }
         let largest = grid.strengths.iter().copied().fold(0.0, f64::max);
         let error = |point: &GridPoint| point.left_out.unwrap_or(f64::INFINITY);
-        let best = (0..points.len())
-            .filter(|&k| points[k].strength == largest)
-            .min_by(|&a, &b| error(&points[a]).total_cmp(&error(&points[b])))
-            .unwrap_or(0);
+        let least = |points: &[GridPoint]| {
+            (0..points.len())
+                .filter(|&k| points[k].strength == largest)
+                .min_by(|&a, &b| error(&points[a]).total_cmp(&error(&points[b])))
+                .unwrap_or(0)
+        };
+        let best = if exact.leaks() {
+            let plain = exact.plain();
+            let mut points = Vec::new();
+            for kernel in &kernels {
+                let all = plain.with_kernel(kernel.clone()).path(grid, watch)?;
+                points.extend(all);
+            }
+            least(&points)
+        } else {
+            least(&points)
+        };
         let kernel = &kernels[best / (points.len() / kernels.len())];
         let settings = Self {
             kernel: kernel.to_spec(),
@@ -144,13 +159,27 @@ impl Exact {
         let training = &self.training;
         let kernel = FeatureGram::plain(&self.kernel, &training.points).lower(watch)?;
         let (basis, corrections) = self.corrections(&grid.strengths, watch)?;
-        let path = RidgePath::new(
-            &kernel,
-            basis.as_ref(),
-            &training.targets,
-            &training.weights,
-        )
-        .with_intercept(self.task.intercept);
+        if self.mode == Mode::Oblivious
+            && training.assignment.smooth.is_some()
+            && grid.strengths.len() > 1
+        {
+            // The targets differ, too.
+            let one = |strength: &f64| {
+                let grid = PathGrid {
+                    strengths: vec![*strength],
+                    ..grid.clone()
+                };
+                self.path(&grid, watch)
+            };
+            let each: Result<Vec<_>> = grid.strengths.iter().map(one).collect();
+            return Ok(each?.concat());
+        }
+        let targets = match self.mode {
+            Mode::Oblivious => &self.targets(grid.strengths[0])?,
+            _ => &training.targets,
+        };
+        let path = RidgePath::new(&kernel, basis.as_ref(), targets, &training.weights)
+            .with_intercept(self.task.intercept);
         let penalties = grid.penalties.len();
         let mut points = vec![None; grid.strengths.len() * penalties];
         path.each(

@@ -8,7 +8,8 @@ use super::align::unaligned;
 use super::candidate::Candidate;
 use crate::encoder::Scaling;
 use crate::error::{Error, Result};
-use crate::fit::{Bandwidths, GridPoint, Mode, PathGrid, Settings, Training};
+use crate::fit::{Mode, PathGrid, Settings, StreamFit, Training};
+use crate::gather::Gather;
 use crate::learn::Learner;
 use crate::model::{Model, Roles, encoded};
 use crate::moments::{Batch, Moments, SensitiveRows};
@@ -43,24 +44,8 @@ pub(super) fn penalties(
             own.map(|(.., penalty)| *penalty)
         };
         if known(&chosen).is_none() {
-            // One decomposition serves all strengths of a mode.
-            let mut strengths: Vec<f64> = Vec::new();
-            for other in candidates {
-                let t = self::strength(&other.settings);
-                if self::family(other)? == family && !strengths.contains(&t) {
-                    strengths.push(t);
-                }
-            }
-            let grid = PathGrid {
-                bandwidths: Bandwidths::Given,
-                strengths,
-                ..PathGrid::usual(1.0)
-            };
-            let points = tried(&family, &grid, (training, scaling), watch)?;
-            for &t in &grid.strengths {
-                let penalty = best(&points, t).unwrap_or(family.penalty);
-                chosen.push((family.clone(), t, penalty));
-            }
+            let penalty = best(&family, strength, (training, scaling), watch)?;
+            chosen.push((family.clone(), strength, penalty));
         }
         found.push(known(&chosen).unwrap_or(candidate.settings.penalty));
     }
@@ -91,16 +76,17 @@ fn strength(settings: &Settings) -> f64 {
     }
 }
 
-/// Every strength and penalty on the training rows.
-fn tried(
+/// The penalty of the least error at a strength, on the training rows.
+fn best(
     family: &Settings,
-    grid: &PathGrid,
+    strength: f64,
     (training, scaling): (Roles, Scaling),
     watch: &Watch,
-) -> Result<Vec<GridPoint>> {
+) -> Result<f64> {
+    let grid = PathGrid::usual(strength);
     if family.components.is_none() {
-        let path = Model::path(training, scaling, family, grid, watch)?;
-        return Ok(path.points);
+        let path = Model::path(training, scaling, family, &grid, watch)?;
+        return Ok(path.settings.penalty);
     }
     if family.reference.name() != "all" {
         return Err(Error::InvalidParameter {
@@ -115,6 +101,7 @@ fn tried(
             Mode::MOblivious => Mode::Plain,
             mode => mode,
         },
+        strength,
         ..family.clone()
     };
     let (_, points, sensitive) = encoded(&training, scaling, &settings)?;
@@ -134,13 +121,6 @@ fn tried(
         weights: training.weights,
     };
     moments.update(batch, watch)?;
-    settings.grid(&moments, &grid.strengths, &grid.penalties, watch)
-}
-
-/// The penalty of the least error at a strength.
-fn best(points: &[GridPoint], strength: f64) -> Option<f64> {
-    let own = points.iter().filter(|point| point.strength == strength);
-    let error = |point: &GridPoint| point.left_out.unwrap_or(point.gcv);
-    own.min_by(|a, b| error(a).total_cmp(&error(b)))
-        .map(|point| point.penalty)
+    let mut fit = StreamFit::of(&settings, Gather::of(moments), Vec::new())?;
+    Ok(fit.choose(&settings, &grid.penalties, watch)?.0)
 }

@@ -16,10 +16,11 @@ pub struct Design {
     rows: usize,
 }
 
-/// What is taken off the features: $\psi\Delta + \delta_0$.
+/// What is taken off the features and the target: $\psi\Delta + \delta_0$.
 #[derive(Clone, Debug)]
 pub(crate) struct Shift {
-    /// Δ, a row for each feature of S, row after row.
+    /// Δ, a row for each feature of S, row after row: an entry for every feature, and one for the target if there is anything to
+    /// take off it.
     pub(super) by_feature: Vec<f64>,
     /// δ₀
     pub(super) constant: Vec<f64>,
@@ -30,7 +31,6 @@ impl Design {
     /// $\sum w uu^\top - t(\Delta^\top P + P^\top\Delta) + t^2\Delta^\top G\Delta$, then moved by $-t\delta_0$.
     pub(crate) fn new(sums: &Sums, shift: Option<(&Shift, f64)>) -> Result<Self> {
         let (width, last) = (sums.width, sums.width - 1);
-        let features = width - 2;
         let Some(lower) = &sums.second else {
             return Err(Error::UnlikeMoments {
                 problem: "only means were gathered",
@@ -45,10 +45,11 @@ impl Design {
                     count, gram, sums, ..
                 } => (*count, Some(gram), sums),
             };
-            let delta = MatRef::from_column_major_slice(&shift.by_feature, features, count);
+            let taken_off = shift.constant.len();
+            let delta = MatRef::from_column_major_slice(&shift.by_feature, taken_off, count);
             let cross = MatRef::from_column_major_slice(cross, width, count);
             let threads = Par::rayon(rayon::current_num_threads());
-            let mut taken = Mat::zeros(features, width);
+            let mut taken = Mat::zeros(taken_off, width);
             matmul(
                 taken.as_mut(),
                 Accum::Replace,
@@ -58,17 +59,17 @@ impl Design {
                 threads,
             );
             let weighted = match gram {
-                None => Mat::from_fn(features, count, |k, j| delta[(k, j)] * cross[(last, j)]),
+                None => Mat::from_fn(taken_off, count, |k, j| delta[(k, j)] * cross[(last, j)]),
                 Some(gram) => delta * MatRef::from_column_major_slice(gram, count, count),
             };
             for j in 0..width {
-                for i in 0..features {
+                for i in 0..taken_off {
                     second[(i, j)] -= taken[(i, j)];
                     second[(j, i)] -= taken[(i, j)];
                 }
             }
             matmul(
-                second.as_mut().submatrix_mut(0, 0, features, features),
+                second.as_mut().submatrix_mut(0, 0, taken_off, taken_off),
                 Accum::Add,
                 weighted.as_ref(),
                 delta.transpose(),

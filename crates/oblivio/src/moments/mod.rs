@@ -304,8 +304,9 @@ impl Moments {
 
     /// Counts rows that were left out because they miss a sensitive value.
     pub(crate) fn count_left_out(&mut self, rows: usize) {
-        if let SensitiveSums::Cells { cuts, .. } = &mut self.sums.sensitive {
-            cuts.count_left_out(rows);
+        match &mut self.sums.sensitive {
+            SensitiveSums::Cells { cuts, .. } => cuts.count_left_out(rows),
+            SensitiveSums::Dense { placed, .. } => placed.1.sensitive_free += rows,
         }
     }
 
@@ -573,9 +574,10 @@ impl Sums {
         }
     }
 
-    /// The means of the first `count` features of S, their centred second moments, and those with the features of the points.
+    /// The means of the first `count` features of S, their centred second moments, and those with the features of the points and
+    /// the target.
     fn centred(&self, count: usize, gram: &[f64], sums: &[f64]) -> (Vec<f64>, Mat<f64>, Mat<f64>) {
-        let (width, features) = (self.width, self.width - 2);
+        let width = self.width;
         let total = self.total();
         let weight = total[width - 1];
         let all = sums.len() / width;
@@ -591,7 +593,7 @@ impl Sums {
                 value
             }
         });
-        let with = Mat::from_fn(count, features, |a, k| cross[(k, a)] - mean[a] * total[k]);
+        let with = Mat::from_fn(count, width - 1, |a, k| cross[(k, a)] - mean[a] * total[k]);
         (mean, second, with)
     }
 }
@@ -603,6 +605,8 @@ pub(crate) struct SmoothFeatures {
     pub(crate) smooth: Smooth,
     /// β, one for each feature of S, one after the other.
     pub(crate) directions: Vec<f64>,
+    /// The same of the target.
+    target: Vec<f64>,
     /// The mean of D over each cell, one after the other.
     pub(crate) inside: Vec<f64>,
     /// $\sum wDD^\top$
@@ -625,6 +629,7 @@ impl SmoothFeatures {
             });
         };
         let solved = smooth.solve(second.as_ref(), with.as_ref())?;
+        let features = width - 2;
         let cells = count..all;
         let inside = cells.flat_map(|c| {
             let mass = sums[c * width + width - 1];
@@ -639,8 +644,9 @@ impl SmoothFeatures {
         });
         Ok(Self {
             directions: (0..count)
-                .flat_map(|a| solved.row(a).iter().copied().collect::<Vec<_>>())
+                .flat_map(|a| (0..features).map(|k| solved[(a, k)]).collect::<Vec<_>>())
                 .collect(),
+            target: (0..count).map(|a| solved[(a, features)]).collect(),
             inside: inside.collect(),
             smooth,
             gram: second,
@@ -698,10 +704,16 @@ impl CellFeatures {
             (SensitiveSums::Cells { cuts, slots, .. }, _) => (cuts, slots),
             (SensitiveSums::Dense { placed, .. }, Some(smooth)) => {
                 let count = smooth.mean.len();
-                let coefficients =
-                    MatRef::from_row_major_slice(&smooth.directions, count, features);
+                let coefficients = Mat::from_fn(count, features + 1, |a, k| {
+                    if k < features {
+                        smooth.directions[a * features + k]
+                    } else {
+                        smooth.target[a]
+                    }
+                });
                 let after = self.partition.len();
-                let shift = Shift::regression(coefficients, &smooth.mean, features, after);
+                let shift =
+                    Shift::regression(coefficients.as_ref(), &smooth.mean, features + 1, after);
                 return Ok((shift, placed.1));
             }
             _ => {

@@ -154,6 +154,11 @@ impl Plan {
         }
     }
 
+    /// Whether the conditional mean is a regression on features of S.
+    pub(crate) fn is_smooth(&self) -> bool {
+        matches!(self.sensitive, SensitivePlan::Smooth(_))
+    }
+
     /// Whether rows that miss a sensitive value are left to a second model.
     pub(crate) fn leaves_out(&self) -> bool {
         match &self.sensitive {
