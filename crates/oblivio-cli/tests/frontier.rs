@@ -22,19 +22,20 @@ fn dependence<'j>(candidate: &'j Value, against: &str, measure: &str) -> &'j Val
 
 #[test]
 fn less_is_left_at_the_end_and_the_start_is_plain() {
-    let place = Place::with_applicants(600);
+    let place = Place::with_applicants(1200);
     let json = place.json(&format!(
         "frontier {DATA} --modes oblivious --strengths 0,1 --json {QUICK}"
     ));
     let candidates = json["candidates"].as_array().unwrap();
     let names: Vec<&Value> = candidates.iter().map(|c| &c["name"]).collect();
     assert_eq!(names, ["plain", "oblivious 1"]);
-    assert_eq!(json["held-out-rows"], 180);
-    let value = |k: usize| {
+    assert_eq!(json["held-out-rows"], 360);
+    // What is beyond the level under independence, which samples do not go below by much.
+    let beyond = |k: usize| {
         let found = dependence(&candidates[k], "sex × age", "correlation-ratio");
-        number(&found["value"])
+        number(&found["value"]) - number(&found["expected"])
     };
-    assert!(value(0) > 0.1 && value(1) < 0.5 * value(0));
+    assert!(beyond(0) > 0.05 && beyond(1) < 0.5 * beyond(0));
     assert_eq!(candidates[0]["start"], true);
     assert_eq!(candidates[0]["errors"][0]["measure"], "rmse");
     // Distance correlation is of single columns of numbers.
@@ -61,10 +62,8 @@ fn it_writes_a_page_and_tables_that_an_audit_reads() {
         "audit new.csv --sensitive sex --score success --drop region --measures beta --frontier f.csv -o a.html {QUICK}"
     ));
     let audit = String::from_utf8(place.read("a.html")).unwrap();
-    assert_eq!(
-        audit.matches("m-oblivious 0.5").count() % 7,
-        audit.matches("oblivious 1").count() % 7
-    );
+    // One line for each candidate: the first error and measure.
+    assert_eq!(audit.matches("<bdi class=\"name\">plain</bdi>").count(), 1);
     assert!(audit.contains("sensitive-free 1") && audit.contains("Error against dependence"));
 }
 

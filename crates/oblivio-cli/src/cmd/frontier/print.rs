@@ -65,7 +65,7 @@ pub(super) fn print(
     }
     writeln!(
         out,
-        "  * on the frontier: no other candidate has less error and less dependence"
+        "  * on the frontier: no other candidate is at least as good in both error and dependence, and better in one"
     )?;
     writeln!(
         out,
