@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 
 RARE = 0.01
+# Defaults were chosen on splits with other seeds, so that the benchmark does not judge what it chose.
+FIRST_SEED = 1000
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,8 @@ def data_folder(path):
 
 
 def split_of(table, number):
-    """Split ``number``; the seed is the number, so that every method sees the same rows."""
-    order = np.random.default_rng(number).permutation(len(table.target))
+    """Split ``number``; its seed goes by the number alone, so that every method sees the same rows."""
+    order = np.random.default_rng(FIRST_SEED + number).permutation(len(table.target))
     train, test = order[: table.train_rows], order[table.train_rows : table.train_rows + table.test_rows]
     features, sensitive = _encoder(table.features, train), _encoder(table.sensitive, train)
     return Split(
