@@ -9,8 +9,9 @@ from peers import Answer
 
 EXACT_ROWS = 1500
 LANDMARKS = 500
-ALIGNED = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
+ALIGNED = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
 PARTLY = (0.25, 0.5, 0.75, 1.0)
+GENTLY = (0.05, 0.1, *PARTLY)
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def settings_of(table):
         name = f"aware {learner}, quantile alignment by cells"
         family(name, learner, "with S", "align_strength", PARTLY, mode="plain", align="quantile", **cells)
         name = f"{learner} without S, quantile alignment"
-        family(name, learner, "without S", "align_strength", PARTLY, mode="plain", align="quantile", **smooth)
+        family(name, learner, "without S", "align_strength", GENTLY, mode="plain", align="quantile", **smooth)
         for features in ("with S", "without S"):
             name = f"m-oblivious {learner} {features}"
             family(name, learner, features, "strength", PARTLY, mode="m-oblivious", **smooth)
