@@ -8,9 +8,20 @@ import matplotlib.pyplot as plt
 from report import COLUMNS, VIEWS
 
 MEASURES = ("correlation_ratio", "distance_correlation", "hsic")
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#8c6d1f", "#7f3c8d", "#444444")
-MARKERS = {"linear": "o", "kernel": "s", "": "D"}
-LINE_FAMILIES = 6
+OURS = ("black", "#1f77b4", "#2ca02c", "#9467bd", "#17becf", "#bcbd22")
+PEERS = {
+    "drop S": "#d62728",
+    "CorrelationRemover": "#ff7f0e",
+    "LEACE": "#e377c2",
+    "quantile repair": "#8c564b",
+    "DisparateImpactRemover": "#7f7f7f",
+    "FERM (sensitive-free)": "#006d5b",
+    "LFR": "#393b79",
+    "ThresholdOptimizer": "#b8860b",
+    "ExponentiatedGradient, bound 0.01": "#5e3c99",
+    "ExponentiatedGradient, bound 0.1": "#b2abd2",
+}
+MARKERS = {"linear": "o", "kernel": "s"}
 
 
 def draw(folder, table, rows):
@@ -37,22 +48,21 @@ def draw(folder, table, rows):
 def _panel(axis, rows, measure):
     means = rows.groupby(["side", "family", "method"], sort=False)[["error", "error_se", measure]].mean().reset_index()
     peers, ours = means[means["side"] == "peer"], means[means["side"] == "ours"]
-    for position, (family, points) in enumerate(ours.groupby("family", sort=False)):
+    for (family, points), colour in zip(ours.groupby("family", sort=False), OURS, strict=False):
+        width = 2.0 if colour == OURS[0] else 1.0
         points = points.sort_values(measure)
-        style = {"color": "black", "linewidth": 2.0} if position == 0 else {"linewidth": 1.0, "alpha": 0.7}
-        if position < LINE_FAMILIES:
-            axis.plot(points[measure], points["error"], marker=".", label=f"ours: {family}", zorder=2, **style)
-    bases = list(dict.fromkeys(name.rsplit(" + ", 1)[0] for name in peers["method"]))
+        axis.plot(points[measure], points["error"], ".-", color=colour, linewidth=width, label=f"ours: {family}")
     for _, point in peers.iterrows():
         base, _, learner = point["method"].rpartition(" + ")
-        base = base or learner
-        marker = MARKERS.get(learner if base != learner else "", "D")
+        # A constant has no dependence and far more error: it would flatten everything else.
+        if (base or learner) not in PEERS:
+            continue
         axis.errorbar(
             point[measure],
             point["error"],
             yerr=2.0 * point["error_se"],
-            fmt=marker,
-            color=COLOURS[bases.index(base) % len(COLOURS)],
+            fmt=MARKERS.get(learner, "D"),
+            color=PEERS[base or learner],
             markersize=6,
             elinewidth=0.8,
             label=point["method"],

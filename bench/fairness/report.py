@@ -31,7 +31,9 @@ independent of S has on as many rows (the mean over shuffles of S). Sensitive fe
 quartiles, and all their combinations. Scores become decisions by saying yes to the same share of rows for every
 method; `ExponentiatedGradient` and `ThresholdOptimizer` decide for themselves. *Dominated* says whether one of our
 settings has no more correlation ratio, no more HSIC or distance correlation, and less error by more than two standard
-errors of the paired difference; the difference and the setting follow.
+errors of the paired difference; the difference and the setting follow. The setting is the best of all of ours on these
+same held-out rows (their number is given), so a difference near two standard errors may be luck; with few splits a
+standard error is itself rough.
 """
 
 
@@ -43,7 +45,7 @@ def _section(table, view, rows):
     lines = [
         f"## {table.title}: {VIEWS[view].lower()}",
         "",
-        f"S = {sensitive}. {table.note}; {splits} splits.",
+        f"S = {sensitive}. {table.note}; {splits} splits; {ours['method'].nunique()} settings of ours.",
         "",
         "| method | " + " | ".join([error, *COLUMNS.values()]) + " | dominated |",
         "|---" * (len(COLUMNS) + 3) + "|",

@@ -5,6 +5,7 @@ through `make bench-fairness`.
 """
 
 import argparse
+import hashlib
 import os
 import sys
 import time
@@ -50,50 +51,78 @@ def main():
     if arguments.quick:
         out, splits = out / "quick", min(splits, 2)
     out.mkdir(parents=True, exist_ok=True)
-    chosen = [tables.TABLES[name](folder) for name in arguments.tables]
-    if arguments.quick:
-        chosen = [replace(t, train_rows=min(t.train_rows, 800), test_rows=min(t.test_rows, 800)) for t in chosen]
-    for table in chosen:
-        run_table(table, splits, arguments.sides, Cache(out / "cache" / f"{table.name}.csv"))
-    write(out, folder, splits)
+    rows = 800 if arguments.quick else None
+    builds = builds_of(arguments.sides)
+    for name in arguments.tables:
+        run_table(load(name, folder, rows), splits, builds, Cache(out / "cache" / f"{name}.csv", builds))
+    write(out, folder, splits, rows)
+
+
+def load(name, folder, rows):
+    """A table, with at most ``rows`` rows on each side of a split."""
+    table = tables.TABLES[name](folder)
+    if rows is None:
+        return table
+    return replace(table, train_rows=min(table.train_rows, rows), test_rows=min(table.test_rows, rows))
+
+
+def builds_of(sides):
+    """What the results of each side depend on, as a short hash: the peers' versions, and our compiled engine."""
+    files = {"peer": Path(__file__).with_name("requirements.txt")}
+    if "ours" in sides:
+        from oblivio import _oblivio
+
+        files["ours"] = Path(_oblivio.__file__)
+    return {side: hashlib.sha256(files[side].read_bytes()).hexdigest()[:12] for side in files if side in sides}
 
 
 class Cache:
-    """The results of one table, a file that grows: what it holds is not measured again."""
+    """The results of one table, a file that grows: what it holds is not measured again.
 
-    def __init__(self, path):
+    What another build of ours or other versions of the peers gave is dropped. A change to a method in this folder is
+    not noticed: remove the file then.
+    """
+
+    def __init__(self, path, builds):
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         self.done = set()
         if path.exists():
             held = pd.read_csv(path)
-            self.done = set(zip(held["method"], held["split"], strict=True))
+            # A side that is not run now keeps its results.
+            kept = held[held["build"] == held["by"].map(builds).fillna(held["build"])]
+            kept.to_csv(path, index=False)
+            self.done = set(zip(kept["method"], kept["split"], strict=True))
 
     def add(self, rows):
         pd.DataFrame(rows).to_csv(self.path, mode="a", header=not self.path.exists(), index=False)
         self.done.add((rows[0]["method"], rows[0]["split"]))
 
 
-def run_table(table, splits, sides, cache):
+def run_table(table, splits, builds, cache):
     """Measure every method on every split that the cache does not hold."""
-    methods = [("peer", name, method) for name, method in peers.peers_of(table).items()]
-    if "ours" in sides:
-        methods += [("peer", name, method) for name, method in ours.peers_by_us(table).items()]
-        methods += [("ours", name, method) for name, method in ours.settings_of(table).items()]
+    methods = []
+    if "peer" in builds:
+        methods += [("peer", "peer", name, method) for name, method in peers.peers_of(table).items()]
+    if "ours" in builds:
+        # A peer's method that our engine runs is a peer's point that depends on our build.
+        methods += [("peer", "ours", name, method) for name, method in ours.peers_by_us(table).items()]
+        methods += [("ours", "ours", name, method) for name, method in ours.settings_of(table).items()]
     start = time.perf_counter()
     for number in range(splits):
-        missing = [method for method in methods if method[0] in sides and (method[1], number) not in cache.done]
+        missing = [method for method in methods if (method[2], number) not in cache.done]
         if not missing:
             continue
         split = tables.split_of(table, number)
         judge = Judge(table, split)
-        for side, name, method in missing:
+        for side, by, name, method in missing:
             began = time.perf_counter()
             answer = method(table, split)
             seconds = time.perf_counter() - began
             family = getattr(method, "family", name)
             about = {"table": table.name, "split": number, "side": side, "family": family, "method": name}
-            cache.add([about | view | {"seconds": seconds} for view in judge.views(answer)])
+            about |= {"by": by, "build": builds[by], "seconds": seconds}
+            cache.add([about | view for view in judge.views(answer)])
         print(f"{table.name}: split {number + 1} of {splits}, {time.perf_counter() - start:.0f} s", flush=True)
 
 
@@ -127,14 +156,14 @@ class Judge:
         return {"view": view, "error_name": error_name, "error": error} | dependence
 
 
-def write(out, folder, splits):
+def write(out, folder, splits, rows):
     """Everything the caches hold: results.csv, table.md and the figures."""
     held = {path.stem: pd.read_csv(path) for path in sorted((out / "cache").glob("*.csv"))}
     names = [name for name in tables.TABLES if name in held]
     results = pd.concat([held[name] for name in names], ignore_index=True)
     results = results[results["split"] < splits]
     results.to_csv(out / "results.csv", index=False)
-    shown = [tables.TABLES[name](folder) for name in names]
+    shown = [load(name, folder, rows) for name in names]
     report.write(out / "table.md", shown, results)
     errors = results.groupby(["table", "view", "method"])["error"]
     results["error_se"] = (errors.transform("std") / np.sqrt(errors.transform("count"))).fillna(0.0)
