@@ -9,7 +9,7 @@ from peers import Answer
 
 EXACT_ROWS = 1500
 LANDMARKS = 500
-ALIGNED = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
+FINELY = tuple(round(0.05 * step, 2) for step in range(1, 21))
 PARTLY = (0.25, 0.5, 0.75, 1.0)
 GENTLY = (0.05, 0.1, *PARTLY)
 
@@ -41,26 +41,25 @@ class Setting:
 
 def settings_of(table):
     """All our settings for a table: one knob per family."""
-    smooth, cells = {"conditional_mean": "smooth"}, {"conditional_mean": "cells"}
+    smooth, cells = {"conditional_mean": "smooth"}, {"conditional_mean": "cells", "cells": 4}
     settings = []
 
     def family(name, learner, features, knob, values, **parameters):
         settings.extend(Setting(name, value, learner, features, parameters | {knob: value}) for value in values)
 
     for learner in ("logistic", "ridge") if table.is_classification else ("ridge",):
-        for align in ("quantile", "location-scale"):
-            name = f"aware {learner}, {align} alignment"
-            family(name, learner, "with S", "align_strength", ALIGNED, mode="plain", align=align, **smooth)
+        aligned = {"mode": "plain", "align": "quantile"}
+        family(f"aware {learner}, quantile alignment", learner, "with S", "align_strength", FINELY, **aligned, **smooth)
         name = f"aware {learner}, quantile alignment by cells"
-        family(name, learner, "with S", "align_strength", PARTLY, mode="plain", align="quantile", **cells)
+        family(name, learner, "with S", "align_strength", FINELY, **aligned, **cells)
+        family(f"m-oblivious aware {learner}", learner, "with S", "strength", FINELY, mode="m-oblivious", **smooth)
         name = f"{learner} without S, quantile alignment"
-        family(name, learner, "without S", "align_strength", GENTLY, mode="plain", align="quantile", **smooth)
-        for features in ("with S", "without S"):
-            name = f"m-oblivious {learner} {features}"
-            family(name, learner, features, "strength", PARTLY, mode="m-oblivious", **smooth)
-        name = f"oblivious {learner}"
-        family(name, learner, "without S", "strength", PARTLY, mode="oblivious", **smooth)
-        family(f"{name} by cells", learner, "without S", "strength", (1.0,), mode="oblivious", **cells)
+        family(name, learner, "without S", "align_strength", GENTLY, **aligned, **smooth)
+        family(f"oblivious {learner}", learner, "without S", "strength", PARTLY, mode="oblivious", **smooth)
+        name = f"aware {learner}, location-scale alignment"
+        scaled = {"mode": "plain", "align": "location-scale"}
+        family(name, learner, "with S", "align_strength", PARTLY, **scaled, **smooth)
+        family(f"oblivious {learner} by cells", learner, "without S", "strength", (1.0,), mode="oblivious", **cells)
         name = f"oblivious {learner}, quantile alignment"
         family(name, learner, "without S", "align_strength", (0.5, 1.0), mode="oblivious", align="quantile", **smooth)
     return {setting.name: setting for setting in settings}
@@ -69,7 +68,7 @@ def settings_of(table):
 def peers_by_us(table):
     """Published methods that the package has as a mode: FERM for demographic parity, with all cells."""
     learner = "logistic" if table.is_classification else "ridge"
-    parameters = {"mode": "sensitive-free", "conditional_mean": "cells"}
+    parameters = {"mode": "sensitive-free", "conditional_mean": "cells", "cells": 4}
     return {"FERM (sensitive-free)": Setting("FERM", 1.0, learner, "without S", parameters)}
 
 
