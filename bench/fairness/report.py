@@ -27,14 +27,14 @@ def write(path, tables, results):
 INTRODUCTION = """# Error against dependence on held-out rows
 
 Mean ± standard error over splits; the same splits for every method. Under *independent* stands what a score that is
-independent of S has on as many rows (the mean over shuffles of S). Sensitive features are cut into cells by levels and
-quartiles, and all their combinations; methods that work in just these cells (quantile repair, `DisparateImpactRemover`,
-ours *by cells*) gain from that in the correlation ratio, and in nothing else. Scores become decisions by saying yes to the same share of rows for every
-method; `ExponentiatedGradient` and `ThresholdOptimizer` decide for themselves. *Dominated* says whether one of our
-settings has no more correlation ratio, no more HSIC or distance correlation, and less error by more than two standard
-errors of the paired difference; the difference and the setting follow. The setting is the best of all of ours on these
-same held-out rows (their number is given), so a difference near two standard errors may be luck; with few splits a
-standard error is itself rough.
+independent of S has on as many rows (the mean over shuffles of S). Sensitive features are cut into cells by levels
+and quartiles, and all their combinations; methods that work in just these cells (quantile repair,
+`DisparateImpactRemover`, ours *by cells*) gain from that in the correlation ratio, and in nothing else. Scores become
+decisions by saying yes to the same share of rows for every method; `ExponentiatedGradient` and `ThresholdOptimizer`
+decide for themselves. *Dominated* says whether one of our settings has no more correlation ratio, no more HSIC or
+distance correlation, and less error by more than two standard errors of the paired difference; the difference and the
+setting follow. The setting is the best of all of ours on these same held-out rows (their number is given), so a
+difference near two standard errors may be luck; with few splits a standard error is itself rough.
 """
 
 
