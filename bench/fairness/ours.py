@@ -11,7 +11,6 @@ EXACT_ROWS = 1500
 LANDMARKS = 500
 FINELY = tuple(round(0.05 * step, 2) for step in range(1, 21))
 PARTLY = (0.25, 0.5, 0.75, 1.0)
-GENTLY = (0.05, 0.1, *PARTLY)
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def settings_of(table):
         family(name, learner, "with S", "align_strength", FINELY, **aligned, **cells)
         family(f"m-oblivious aware {learner}", learner, "with S", "strength", FINELY, mode="m-oblivious", **smooth)
         name = f"{learner} without S, quantile alignment"
-        family(name, learner, "without S", "align_strength", GENTLY, **aligned, **smooth)
+        family(name, learner, "without S", "align_strength", FINELY, **aligned, **smooth)
         family(f"oblivious {learner}", learner, "without S", "strength", PARTLY, mode="oblivious", **smooth)
         name = f"aware {learner}, location-scale alignment"
         scaled = {"mode": "plain", "align": "location-scale"}
