@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from oblivio._classifier import ObliviousLogistic as ObliviousLogistic
     from oblivio._classifier import ObliviousSVC as ObliviousSVC
     from oblivio._files import load as load
+    from oblivio._frontier import Frontier as Frontier
+    from oblivio._frontier import frontier as frontier
     from oblivio._input import OblivioWarning as OblivioWarning
     from oblivio._kernel import ObliviousKernel as ObliviousKernel
     from oblivio._kernels import Kernel as Kernel
@@ -43,6 +45,7 @@ _HOME = {
     "Audit": "_audit",
     "Drift": "_scores",
     "EmptyCellError": "_oblivio",
+    "Frontier": "_frontier",
     "InvalidInputError": "_oblivio",
     "Kernel": "_kernels",
     "Moments": "_moments",
@@ -58,6 +61,7 @@ _HOME = {
     "UnknownCategoryError": "_oblivio",
     "__version__": "_oblivio",
     "audit": "_audit",
+    "frontier": "_frontier",
     "load": "_files",
 }
 
@@ -65,6 +69,7 @@ __all__ = [
     "Audit",
     "Drift",
     "EmptyCellError",
+    "Frontier",
     "InvalidInputError",
     "Kernel",
     "Moments",
@@ -81,6 +86,7 @@ __all__ = [
     "__version__",
     "audit",
     "datasets",
+    "frontier",
     "load",
     "metrics",
 ]

@@ -7,11 +7,13 @@ import numbers
 from collections.abc import Mapping
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from oblivio import _oblivio
 from oblivio._base import bounds_of, count, kinds_of, number, seed_of, weights_of
 from oblivio._files import to_frame, write_whole
+from oblivio._frontier import Frontier
 from oblivio._input import NamedColumn, columns_of, frame_of, sensitive_columns
 from oblivio._oblivio import InvalidInputError
 
@@ -135,8 +137,9 @@ def audit(
         Shuffles for the level under independence, and samples for the intervals.
     confidence : float, default=0.95
         Of intervals and certificates.
-    frontier : frame or list of (name, error, dependence), optional
-        Points to show on the page, such as ``path_`` of :class:`ObliviousRidgeCV`: columns error and dependence.
+    frontier : Frontier, frame or list of (name, error, dependence), optional
+        Points to show on the page: what :func:`frontier` gives, ``path_`` of :class:`ObliviousRidgeCV`, or columns error
+        and dependence.
     title : str, optional
         Of the page.
     random_state : int, RandomState or None, default=None
@@ -287,6 +290,8 @@ def _names(measures: Any) -> list[str]:
 def _points(frontier: Any) -> list[tuple[str, float, float, bool]]:
     if frontier is None:
         return []
+    if isinstance(frontier, Frontier):
+        frontier = frontier.to_frame()
     frame = frame_of(frontier)
     if frame is None:
         try:
@@ -299,6 +304,10 @@ def _points(frontier: Any) -> list[tuple[str, float, float, bool]]:
         raise InvalidInputError(
             f"frontier needs the columns error and dependence, got {', '.join(map(str, frame.columns))}"
         )
+    # The frame of a frontier has many measures; the first of them comes first.
+    for kind in ("error_measure", "against", "measure"):
+        if kind in frame.columns and len(frame):
+            frame = frame.filter(nw.col(kind) == frame[kind][0])
     label = next((name for name in ("name", "strength") if name in frame.columns), None)
     names = [f"{label} {value}" if label == "strength" else str(value) for value in frame[label]] if label else None
     pairs = zip(frame[error].to_list(), frame[dependence].to_list(), strict=True)

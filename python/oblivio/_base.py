@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from oblivio._input import Features, NamedColumn, keys, sensitive_columns
+from oblivio._input import Features, NamedColumn, columns_of, frame_of, keys, sensitive_columns
 from oblivio._kernels import Kernel, spelled
 from oblivio._oblivio import InvalidInputError
 
@@ -20,16 +20,34 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
     """Reads X and S in both ways (columns of X, or apart) and speaks to the engine."""
 
     # Requested wherever metadata routing is on, so that no set_*_request is needed.
-    __metadata_request__fit: ClassVar = {"sensitive_features": True, "sample_weight": True}
-    __metadata_request__partial_fit: ClassVar = {"sensitive_features": True, "sample_weight": True}
-    __metadata_request__predict: ClassVar = {"sensitive_features": True}
-    __metadata_request__decision_function: ClassVar = {"sensitive_features": True}
-    __metadata_request__transform: ClassVar = {"sensitive_features": True}
-    __metadata_request__fit_transform: ClassVar = {"sensitive_features": True, "sample_weight": True}
-    __metadata_request__score: ClassVar = {"sensitive_features": True, "sample_weight": True}
+    __metadata_request__fit: ClassVar = {
+        "sensitive_features": True,
+        "control_features": True,
+        "sample_weight": True,
+    }
+    __metadata_request__partial_fit: ClassVar = {
+        "sensitive_features": True,
+        "control_features": True,
+        "sample_weight": True,
+    }
+    __metadata_request__predict: ClassVar = {"sensitive_features": True, "control_features": True}
+    __metadata_request__decision_function: ClassVar = {"sensitive_features": True, "control_features": True}
+    __metadata_request__transform: ClassVar = {"sensitive_features": True, "control_features": True}
+    __metadata_request__fit_transform: ClassVar = {
+        "sensitive_features": True,
+        "control_features": True,
+        "sample_weight": True,
+    }
+    __metadata_request__score: ClassVar = {
+        "sensitive_features": True,
+        "control_features": True,
+        "sample_weight": True,
+    }
 
-    def _read_fit(self, X: Any, sensitive_features: Any) -> tuple[Features, list[NamedColumn]]:
-        """X without its sensitive columns, and these or the ones given apart."""
+    def _read_fit(
+        self, X: Any, sensitive_features: Any, control_features: Any = None
+    ) -> tuple[Features, list[NamedColumn]]:
+        """X without its sensitive columns, and these or the ones given apart; legitimate factors come after them."""
         everything = Features.read(self, X, reset=True)
         positions = everything.positions(self.sensitive_feature_ids, "sensitive_feature_ids")
         features, sensitive = everything.split(positions)
@@ -41,8 +59,34 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
             sensitive = sensitive_columns(sensitive_features)
             check_rows(sensitive, features.rows)
         self.sensitive_feature_names_ = [name for name, _ in sensitive]
+        control = self._control(everything, positions, control_features)
+        self.control_feature_names_ = [name for name, _ in control]
         features.categorical = self._categorical(everything, positions)
-        return features, sensitive
+        return features, [*sensitive, *control]
+
+    def _control(
+        self, everything: Features, sensitive: list[int], control_features: Any, names: list[str] | None = None
+    ) -> list[NamedColumn]:
+        """The legitimate factors: columns of X, which stay features, or given apart; ``names`` are those of the fit."""
+        positions = everything.positions(getattr(self, "control_feature_ids", None), "control_feature_ids")
+        for position in positions:
+            if position in sensitive:
+                raise InvalidInputError(
+                    f"{everything.names[position]!r} is both sensitive and a legitimate factor; "
+                    "name it in sensitive_feature_ids or in control_feature_ids"
+                )
+        if control_features is None:
+            return everything.columns(positions)
+        if positions:
+            raise InvalidInputError(
+                "the legitimate factors are given twice: as columns of X (control_feature_ids) and apart "
+                "(control_features); give them once"
+            )
+        control = columns_of(control_features, "control_feature")
+        if names is not None and len(names) == len(control) and frame_of(control_features) is None:
+            control = [(name, values) for name, (_, values) in zip(names, control, strict=True)]
+        check_rows(control, everything.rows)
+        return control
 
     def _categorical(self, everything: Features, sensitive: list[int]) -> list[str]:
         """The columns that categorical_features names; positions are those in X, sensitive columns counted."""
@@ -59,9 +103,33 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         return [everything.names[position] for position in found]
 
     def _read_new(
-        self, X: Any, sensitive_features: Any, verb: str, *, needed: bool
+        self, X: Any, sensitive_features: Any, verb: str, *, needed: bool, control_features: Any = None
     ) -> tuple[Features, list[NamedColumn] | None]:
         """The same for new rows; S may be absent only if the model does not need it."""
+        features, sensitive = self._read_rows(X, sensitive_features, verb, needed=needed)
+        names: list[str] = getattr(self, "control_feature_names_", [])
+        if not names or sensitive is None:
+            return features, sensitive
+        if hasattr(self, "_file_columns"):
+            everything = Features.read(reader(), X, reset=True)
+            present = [name for name in names if name in everything.names]
+            control = everything.columns(everything.positions(present, "the model"))
+        else:
+            everything = Features.read(self, X, reset=False)
+            sensitive_at = everything.positions(self.sensitive_feature_ids, "sensitive_feature_ids")
+            control = self._control(everything, sensitive_at, control_features, names)
+        if [name for name, _ in control] != names:
+            raise InvalidInputError(
+                f"{type(self).__name__} was fitted with legitimate factors ({', '.join(names)}) and needs them to "
+                f"{verb}; pass control_features= to {verb}, or keep them as columns of X and name them in "
+                "control_feature_ids"
+            )
+        return features, [*sensitive, *control]
+
+    def _read_rows(
+        self, X: Any, sensitive_features: Any, verb: str, *, needed: bool
+    ) -> tuple[Features, list[NamedColumn] | None]:
+        """X and S of new rows."""
         check_is_fitted(self)
         if hasattr(self, "_file_columns"):
             features, sensitive = self._read_by_name(X)
@@ -120,14 +188,22 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _settings(self, features: Features, sensitive: list[NamedColumn], reference_rows: Any = None) -> dict[str, Any]:
         """The settings as the engine takes them, spelled as on the command line."""
-        names = [name for name, _ in sensitive]
+        control: list[str] = getattr(self, "control_feature_names_", [])
+        own = [(name, values) for name, values in sensitive if name not in control]
+        names = [name for name, _ in own]
+        least = getattr(self, "min_rows", None)
         return {
             "strength": number("strength", self.strength),
+            "conditional_mean": self.conditional_mean,
+            "shrink": bool(self.shrinkage),
+            "control": control,
             "cells": str(self.cells),
+            "min_rows": None if least is None else count("min_rows", least),
             "binning": self.binning,
             "bounds": bounds_of(self.sensitive_bounds, names),
-            **kinds_of(self.categorical_sensitive, sensitive),
+            **kinds_of(self.categorical_sensitive, own),
             "handle_unknown": self.handle_unknown,
+            "handle_missing": getattr(self, "handle_missing", "error"),
             "reference": getattr(self, "reference", "all"),
             "reference_rows": _rows(reference_rows, features.rows),
             "standardize": bool(getattr(self, "standardize", False)),

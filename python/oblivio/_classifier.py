@@ -44,6 +44,7 @@ class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc
         y: Any,
         *,
         sensitive_features: Any = None,
+        control_features: Any = None,
         sample_weight: Any = None,
         reference_rows: Any = None,
     ) -> Any:
@@ -57,6 +58,8 @@ class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc
             The class of each row.
         sensitive_features : array, Series, frame or list, default=None
             The sensitive features, if they are not columns of X.
+        control_features : array, Series, frame or list, default=None
+            Legitimate factors, if they are not columns of X (``control_feature_ids``).
         sample_weight : array of shape (n_samples,), default=None
             How often each row counts.
         reference_rows : mask or row numbers, default=None
@@ -64,12 +67,12 @@ class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc
         """
         for fitted in ("model_", "classes_", "_file_columns"):
             self.__dict__.pop(fitted, None)
-        features, sensitive = self._read_fit(X, sensitive_features)
-        name, self.classes_, codes = _read_classes(y, features.rows, type(self).__name__)
+        features, sensitive = self._read_fit(X, sensitive_features, control_features)
+        name, self.classes_, codes = read_classes(y, features.rows, type(self).__name__)
         model, remarks, uses, efforts = _oblivio.ScoreModel.fit(
             features.table(),
             sensitive,
-            (name, codes, (_names(self.classes_), self.classes_.dtype.kind in "biuf")),
+            (name, codes, (names_of(self.classes_), self.classes_.dtype.kind in "biuf")),
             self._weights(sample_weight, features.rows),
             self._classifier_settings(features, sensitive, reference_rows),
             self._progress(),
@@ -85,14 +88,16 @@ class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc
             warnings.warn(remark, ConvergenceWarning, stacklevel=2)
         return self
 
-    def decision_function(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
+    def decision_function(
+        self, X: Any, *, sensitive_features: Any = None, control_features: Any = None
+    ) -> np.ndarray[Any, Any]:
         """The score of every row, the threshold taken off: h(x) − t·b(s), positive for the second of two classes.
 
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
             As in the fit.
-        sensitive_features : array, Series, frame or list, default=None
+        sensitive_features, control_features : arrays, Series, frames or lists, default=None
             As in the fit.
 
         Returns
@@ -100,33 +105,41 @@ class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             One score for two classes, else one for each class against the rest.
         """
-        scores = self._scores(X, sensitive_features, "decision_function")
+        scores = self._scores(X, sensitive_features, "decision_function", control_features)
         return scores[0] if len(scores) == 1 else np.column_stack(scores)
 
-    def predict(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
+    def predict(self, X: Any, *, sensitive_features: Any = None, control_features: Any = None) -> np.ndarray[Any, Any]:
         """The class of every row: the one whose score is the largest.
 
         Parameters
         ----------
-        X, sensitive_features
+        X, sensitive_features, control_features
             As in :meth:`decision_function`.
         """
-        scores = self._scores(X, sensitive_features, "predict")
+        scores = self._scores(X, sensitive_features, "predict", control_features)
         chosen = (scores[0] > 0.0).astype(int) if len(scores) == 1 else np.column_stack(scores).argmax(axis=1)
         labels: np.ndarray[Any, Any] = self.classes_[chosen]
         return labels
 
-    def score(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, control_features: Any = None, sample_weight: Any = None
+    ) -> float:
         """The share of rows whose class is predicted.
 
         Removing the influence of a feature that the classes depend on lowers it. A model that leaks the sensitive
         features scores better: do not choose ``strength`` or ``cells`` by this number.
         """
-        predictions = self.predict(X, sensitive_features=sensitive_features)
+        predictions = self.predict(X, sensitive_features=sensitive_features, control_features=control_features)
         return float(accuracy_score(y, predictions, sample_weight=sample_weight))
 
     def refresh(
-        self, X: Any, *, sensitive_features: Any = None, sample_weight: Any = None, min_rows: int = 30
+        self,
+        X: Any,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        min_rows: int = 30,
     ) -> list[Drift] | list[list[Drift]]:
         """Take the offsets from new rows, which need no labels: for when the features have drifted since the fit.
 
@@ -134,7 +147,7 @@ class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc
 
         Parameters
         ----------
-        X, sensitive_features
+        X, sensitive_features, control_features
             As in :meth:`predict`. Rows without a cell of their own are left out.
         sample_weight : array of shape (n_samples,), default=None
             How often each row counts.
@@ -146,7 +159,7 @@ class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc
         list of Drift
             One for each cell; a list of such lists, one for each class, if there are more than two.
         """
-        drifts = self._renew(X, sensitive_features, sample_weight, min_rows)
+        drifts = self._renew(X, sensitive_features, sample_weight, min_rows, control_features)
         return drifts[0] if len(drifts) == 1 else drifts
 
     def _classifier_settings(
@@ -256,18 +269,40 @@ class ObliviousSVC(_ObliviousClassifier):
         Of the mode ``"sensitive-free"``: the largest difference allowed between a cell's mean score and that of all.
     strength : float, default=1.0
         How much is taken out, from 0 to 1.
-    cells : int, "auto" or "paper", default="auto"
-        Cells of each continuous sensitive feature.
+    conditional_mean : {"auto", "cells", "smooth", "linear"}, default="auto"
+        How the mean of the features given the sensitive values is estimated: by cells; by ridge regression on kernel
+        features of the sensitive values, whose bandwidth and ridge have the least leave-one-out error; or by least
+        squares on the sensitive values themselves. ``"auto"`` takes cells if all sensitive features are categorical or
+        if ``cells`` or ``binning`` is set, else cells or smooth, whichever has the smaller leave-one-out error;
+        ``conditional_mean_`` says which. It is never chosen by the error of the predictions.
+    shrinkage : bool, default=False
+        Draw the means of cells towards the mean of all, by as much as their scatter suggests. Leaves some dependence.
+    cells : int, "auto", "loo" or "paper", default="auto"
+        Cells of each continuous sensitive feature; ``"loo"`` is the number with the least leave-one-out error.
+    min_rows : int or None, default=None
+        Cells with fewer reference rows are joined with their neighbours. By default 5 (fewer in small tables) where
+        ``cells="auto"``, else none is joined.
     binning : {"quantile", "uniform", "dyadic"}, default="quantile"
         Where those cells begin and end.
+    align : {None, "location-scale", "quantile"}, default=None
+        A second stage on the score: make its mean and spread, or its whole distribution, the same whatever the
+        sensitive values are.
+    align_strength : float, default=1.0
+        How far, from 0 (the score as it is) to 1 (all the way).
     reference : {"all", "half"}, default="all"
         Rows that estimate the conditional means. With ``"half"`` the other half trains, as in the paper.
     handle_unknown : {"error", "population", "zero"}, default="error"
         For sensitive categories that no reference row has.
+    handle_missing : {"error", "category", "sensitive-free"}, default="error"
+        For missing sensitive values: refuse them; take them as a category of their own; or leave such rows out of the
+        fit and score them (and tables without sensitive features) by a second model, which needs none.
     sensitive_bounds : pair or dict, default=None
         Bounds of continuous sensitive features, for uniform and dyadic cells.
     sensitive_feature_ids : names or positions, default=None
         Columns of X that are sensitive. They are not features.
+    control_feature_ids : names or positions, default=None
+        Columns of X that are legitimate factors: only what the sensitive features tell beyond them is taken out. They
+        stay features.
     categorical_features : "auto" or names or positions, default="auto"
         Columns of X to read as categories. By default text, booleans and categorical dtypes.
     categorical_sensitive : "auto" or names or positions, default="auto"
@@ -349,12 +384,19 @@ class ObliviousSVC(_ObliviousClassifier):
         epsilon: float = 0.0,
         solver: str = "auto",
         strength: float = 1.0,
+        conditional_mean: str = "auto",
+        shrinkage: bool = False,
         cells: Any = "auto",
         binning: str = "quantile",
+        min_rows: int | None = None,
+        align: str | None = None,
+        align_strength: float = 1.0,
         reference: str = "all",
         handle_unknown: str = "error",
+        handle_missing: str = "error",
         sensitive_bounds: Any = None,
         sensitive_feature_ids: Any = None,
+        control_feature_ids: Any = None,
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
         standardize: bool = False,
@@ -380,12 +422,19 @@ class ObliviousSVC(_ObliviousClassifier):
         self.epsilon = epsilon
         self.solver = solver
         self.strength = strength
+        self.conditional_mean = conditional_mean
+        self.shrinkage = shrinkage
         self.cells = cells
         self.binning = binning
+        self.min_rows = min_rows
+        self.align = align
+        self.align_strength = align_strength
         self.reference = reference
         self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
         self.sensitive_bounds = sensitive_bounds
         self.sensitive_feature_ids = sensitive_feature_ids
+        self.control_feature_ids = control_feature_ids
         self.categorical_features = categorical_features
         self.categorical_sensitive = categorical_sensitive
         self.standardize = standardize
@@ -446,18 +495,40 @@ class ObliviousLogistic(_ObliviousClassifier):
         Of the mode ``"sensitive-free"``: a penalty on the differences of the cells' means, in place of none allowed.
     strength : float, default=1.0
         How much is taken out, from 0 to 1.
-    cells : int, "auto" or "paper", default="auto"
-        Cells of each continuous sensitive feature.
+    conditional_mean : {"auto", "cells", "smooth", "linear"}, default="auto"
+        How the mean of the features given the sensitive values is estimated: by cells; by ridge regression on kernel
+        features of the sensitive values, whose bandwidth and ridge have the least leave-one-out error; or by least
+        squares on the sensitive values themselves. ``"auto"`` takes cells if all sensitive features are categorical or
+        if ``cells`` or ``binning`` is set, else cells or smooth, whichever has the smaller leave-one-out error;
+        ``conditional_mean_`` says which. It is never chosen by the error of the predictions.
+    shrinkage : bool, default=False
+        Draw the means of cells towards the mean of all, by as much as their scatter suggests. Leaves some dependence.
+    cells : int, "auto", "loo" or "paper", default="auto"
+        Cells of each continuous sensitive feature; ``"loo"`` is the number with the least leave-one-out error.
+    min_rows : int or None, default=None
+        Cells with fewer reference rows are joined with their neighbours. By default 5 (fewer in small tables) where
+        ``cells="auto"``, else none is joined.
     binning : {"quantile", "uniform", "dyadic"}, default="quantile"
         Where those cells begin and end.
+    align : {None, "location-scale", "quantile"}, default=None
+        A second stage on the score: make its mean and spread, or its whole distribution, the same whatever the
+        sensitive values are.
+    align_strength : float, default=1.0
+        How far, from 0 (the score as it is) to 1 (all the way).
     reference : {"all", "half"}, default="all"
         Rows that estimate the conditional means. With ``"half"`` the other half trains, as in the paper.
     handle_unknown : {"error", "population", "zero"}, default="error"
         For sensitive categories that no reference row has.
+    handle_missing : {"error", "category", "sensitive-free"}, default="error"
+        For missing sensitive values: refuse them; take them as a category of their own; or leave such rows out of the
+        fit and score them (and tables without sensitive features) by a second model, which needs none.
     sensitive_bounds : pair or dict, default=None
         Bounds of continuous sensitive features, for uniform and dyadic cells.
     sensitive_feature_ids : names or positions, default=None
         Columns of X that are sensitive. They are not features.
+    control_feature_ids : names or positions, default=None
+        Columns of X that are legitimate factors: only what the sensitive features tell beyond them is taken out. They
+        stay features.
     categorical_features : "auto" or names or positions, default="auto"
         Columns of X to read as categories. By default text, booleans and categorical dtypes.
     categorical_sensitive : "auto" or names or positions, default="auto"
@@ -532,12 +603,19 @@ class ObliviousLogistic(_ObliviousClassifier):
         parity: str = "demographic-parity",
         eta: float | None = None,
         strength: float = 1.0,
+        conditional_mean: str = "auto",
+        shrinkage: bool = False,
         cells: Any = "auto",
         binning: str = "quantile",
+        min_rows: int | None = None,
+        align: str | None = None,
+        align_strength: float = 1.0,
         reference: str = "all",
         handle_unknown: str = "error",
+        handle_missing: str = "error",
         sensitive_bounds: Any = None,
         sensitive_feature_ids: Any = None,
+        control_feature_ids: Any = None,
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
         standardize: bool = False,
@@ -561,12 +639,19 @@ class ObliviousLogistic(_ObliviousClassifier):
         self.parity = parity
         self.eta = eta
         self.strength = strength
+        self.conditional_mean = conditional_mean
+        self.shrinkage = shrinkage
         self.cells = cells
         self.binning = binning
+        self.min_rows = min_rows
+        self.align = align
+        self.align_strength = align_strength
         self.reference = reference
         self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
         self.sensitive_bounds = sensitive_bounds
         self.sensitive_feature_ids = sensitive_feature_ids
+        self.control_feature_ids = control_feature_ids
         self.categorical_features = categorical_features
         self.categorical_sensitive = categorical_sensitive
         self.standardize = standardize
@@ -575,20 +660,22 @@ class ObliviousLogistic(_ObliviousClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    __metadata_request__predict_proba: ClassVar = {"sensitive_features": True}
-    __metadata_request__predict_log_proba: ClassVar = {"sensitive_features": True}
+    __metadata_request__predict_proba: ClassVar = {"sensitive_features": True, "control_features": True}
+    __metadata_request__predict_log_proba: ClassVar = {"sensitive_features": True, "control_features": True}
 
     _learner = "logistic"
 
-    def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
+    def predict_proba(
+        self, X: Any, *, sensitive_features: Any = None, control_features: Any = None
+    ) -> np.ndarray[Any, Any]:
         """The probability of every class, from the logit with its threshold put back.
 
         Parameters
         ----------
-        X, sensitive_features
+        X, sensitive_features, control_features
             As in :meth:`predict`.
         """
-        scores = np.column_stack(self._scores(X, sensitive_features, "predict_proba"))
+        scores = np.column_stack(self._scores(X, sensitive_features, "predict_proba", control_features))
         chances: np.ndarray[Any, Any] = expit(scores + self.threshold_)
         if chances.shape[1] == 1:
             return np.column_stack([1.0 - chances[:, 0], chances[:, 0]])
@@ -597,14 +684,18 @@ class ObliviousLogistic(_ObliviousClassifier):
         shares: np.ndarray[Any, Any] = np.divide(chances, total, out=even, where=total > 0.0)
         return shares
 
-    def predict_log_proba(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
+    def predict_log_proba(
+        self, X: Any, *, sensitive_features: Any = None, control_features: Any = None
+    ) -> np.ndarray[Any, Any]:
         """The logarithm of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
-            logarithms: np.ndarray[Any, Any] = np.log(self.predict_proba(X, sensitive_features=sensitive_features))
+            logarithms: np.ndarray[Any, Any] = np.log(
+                self.predict_proba(X, sensitive_features=sensitive_features, control_features=control_features)
+            )
         return logarithms
 
 
-def _read_classes(y: Any, rows: int, who: str) -> tuple[str, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def read_classes(y: Any, rows: int, who: str) -> tuple[str, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """The target's name, its classes, and the number of the class of each row."""
     if y is None:
         raise _oblivio.InvalidInputError(f"{who} requires y to be passed, but the target y is None")
@@ -631,7 +722,7 @@ def _is_missing(label: Any) -> bool:
     return label is None or (isinstance(label, float) and np.isnan(label)) or type(label).__name__ == "NAType"
 
 
-def _names(classes: np.ndarray[Any, Any]) -> list[str]:
+def names_of(classes: np.ndarray[Any, Any]) -> list[str]:
     """Classes as text, whole numbers without a point."""
     if classes.dtype.kind == "f":
         return [str(int(label)) if float(label).is_integer() else repr(float(label)) for label in classes]

@@ -126,5 +126,6 @@ def _fitted(estimator: Any, model: Any) -> Any:
     estimator.model_ = model
     estimator._file_columns = [name for name, _ in model.feature_columns]
     estimator.sensitive_feature_names_ = [name for name, _ in model.sensitive_columns]
+    estimator.control_feature_names_ = list(model.control_columns)
     estimator.n_features_in_ = len(estimator._file_columns)
     return estimator

@@ -33,6 +33,7 @@ def warn(remarks: Sequence[str], uses: dict[str, int] | None = None) -> None:
         "unseen_category": "rows have a sensitive category without reference rows",
         "out_of_range": "rows have a sensitive value outside the range of the reference",
         "missing": "rows have a missing sensitive value, taken as a category",
+        "sensitive_free": "rows miss a sensitive value and were scored by the sensitive-free model",
         "unseen_level": "values are of a feature's category that was not there at the fit, taken as none",
     }
     counted = [f"{count} {sentences[case]}" for case, count in (uses or {}).items() if count]
@@ -249,12 +250,14 @@ class Features:
             raise InvalidInputError(
                 f"X has {len(self.names)} feature(s) and all of them are sensitive; at least one other is needed"
             )
+        return self.take(rest), self.columns(positions)
+
+    def columns(self, positions: Sequence[int]) -> list[NamedColumn]:
+        """The columns at these positions."""
         if self._matrix is not None:
-            apart = [(self.names[k], np.ascontiguousarray(self._matrix[:, k])) for k in positions]
-        else:
-            assert self._columns is not None
-            apart = [self._columns[k] for k in positions]
-        return self.take(rest), apart
+            return [(self.names[k], np.ascontiguousarray(self._matrix[:, k])) for k in positions]
+        assert self._columns is not None
+        return [self._columns[k] for k in positions]
 
     def take(self, positions: Sequence[int]) -> Features:
         """The columns at these positions, in this order."""

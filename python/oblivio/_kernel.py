@@ -20,8 +20,9 @@ class ObliviousKernel(Saved, ObliviousEstimator):
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0, strength, cells, binning, handle_unknown, sensitive_bounds, sensitive_feature_ids, \
-categorical_features, categorical_sensitive, standardize, random_state, verbose
+    kernel, gamma, degree, coef0, strength, conditional_mean, shrinkage, cells, binning, min_rows, handle_unknown, \
+sensitive_bounds, sensitive_feature_ids, control_feature_ids, categorical_features, categorical_sensitive, \
+standardize, random_state, verbose
         As in :class:`ObliviousRidge`.
 
     Examples
@@ -43,11 +44,15 @@ categorical_features, categorical_sensitive, standardize, random_state, verbose
         degree: int = 3,
         coef0: float = 1.0,
         strength: float = 1.0,
+        conditional_mean: str = "auto",
+        shrinkage: bool = False,
         cells: Any = "auto",
         binning: str = "quantile",
+        min_rows: int | None = None,
         handle_unknown: str = "error",
         sensitive_bounds: Any = None,
         sensitive_feature_ids: Any = None,
+        control_feature_ids: Any = None,
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
         standardize: bool = False,
@@ -59,11 +64,15 @@ categorical_features, categorical_sensitive, standardize, random_state, verbose
         self.degree = degree
         self.coef0 = coef0
         self.strength = strength
+        self.conditional_mean = conditional_mean
+        self.shrinkage = shrinkage
         self.cells = cells
         self.binning = binning
+        self.min_rows = min_rows
         self.handle_unknown = handle_unknown
         self.sensitive_bounds = sensitive_bounds
         self.sensitive_feature_ids = sensitive_feature_ids
+        self.control_feature_ids = control_feature_ids
         self.categorical_features = categorical_features
         self.categorical_sensitive = categorical_sensitive
         self.standardize = standardize

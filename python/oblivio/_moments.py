@@ -14,6 +14,7 @@ from oblivio._files import ridge_of
 from oblivio._input import Features, NamedColumn, sensitive_columns, warn
 from oblivio._oblivio import InvalidInputError
 from oblivio._ridge import ObliviousRidge, read_target
+from oblivio._stream import in_batches
 
 
 class Moments(ObliviousEstimator):
@@ -27,7 +28,8 @@ class Moments(ObliviousEstimator):
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0, cells, binning, handle_unknown, sensitive_bounds, categorical_sensitive, random_state
+    kernel, gamma, degree, coef0, conditional_mean, shrinkage, cells, binning, min_rows, handle_unknown, \
+sensitive_bounds, categorical_sensitive, random_state
         As in :class:`ObliviousRidge`.
     n_components : int, default=256
         The most landmarks.
@@ -69,8 +71,11 @@ class Moments(ObliviousEstimator):
         landmarks: str = "cholesky",
         tolerance: float = 0.0,
         alpha: float = 1.0,
+        conditional_mean: str = "auto",
+        shrinkage: bool = False,
         cells: Any = "auto",
         binning: str = "quantile",
+        min_rows: int | None = None,
         handle_unknown: str = "error",
         sensitive_bounds: Any = None,
         categorical_sensitive: Any = "auto",
@@ -84,8 +89,11 @@ class Moments(ObliviousEstimator):
         self.landmarks = landmarks
         self.tolerance = tolerance
         self.alpha = alpha
+        self.conditional_mean = conditional_mean
+        self.shrinkage = shrinkage
         self.cells = cells
         self.binning = binning
+        self.min_rows = min_rows
         self.handle_unknown = handle_unknown
         self.sensitive_bounds = sensitive_bounds
         self.categorical_sensitive = categorical_sensitive
@@ -116,7 +124,7 @@ class Moments(ObliviousEstimator):
         weights = self._weights(sample_weight, features.rows)
         sums = self._sums
         if sums is None:
-            settings = self._plan(features, sensitive)
+            settings = in_batches(self._plan(features, sensitive))
             sums, remarks = _oblivio.Moments.begin(features.table(), sensitive, target, weights, settings)
             self._settle(sums, settings["seed"], name, [name for name, _ in sensitive])
             warn(remarks)

@@ -29,8 +29,8 @@ class Offset(MetaEstimatorMixin, ObliviousEstimator):  # type: ignore[misc]
     ----------
     estimator : estimator
         A regressor, or a binary classifier with ``decision_function``. It sees X without the sensitive columns.
-    strength, cells, binning, handle_unknown, sensitive_bounds, sensitive_feature_ids, categorical_sensitive, \
-random_state
+    strength, conditional_mean, shrinkage, cells, binning, min_rows, handle_unknown, sensitive_bounds, \
+sensitive_feature_ids, control_feature_ids, categorical_sensitive, random_state
         As in :class:`ObliviousRidge`.
     cv : int or splitter, default=5
         The folds.
@@ -53,31 +53,41 @@ random_state
         estimator: Any,
         *,
         strength: float = 1.0,
+        conditional_mean: str = "auto",
+        shrinkage: bool = False,
         cells: Any = "auto",
         binning: str = "quantile",
+        min_rows: int | None = None,
         handle_unknown: str = "error",
         sensitive_bounds: Any = None,
         sensitive_feature_ids: Any = None,
+        control_feature_ids: Any = None,
         categorical_sensitive: Any = "auto",
         cv: Any = 5,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
         self.strength = strength
+        self.conditional_mean = conditional_mean
+        self.shrinkage = shrinkage
         self.cells = cells
         self.binning = binning
+        self.min_rows = min_rows
         self.handle_unknown = handle_unknown
         self.sensitive_bounds = sensitive_bounds
         self.sensitive_feature_ids = sensitive_feature_ids
+        self.control_feature_ids = control_feature_ids
         self.categorical_sensitive = categorical_sensitive
         self.cv = cv
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Offset:
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, control_features: Any = None, sample_weight: Any = None
+    ) -> Offset:
         """Fit the estimator, and the offsets on its out-of-fold scores."""
         for fitted in ("model_", "estimator_", "classes_"):
             self.__dict__.pop(fitted, None)
-        features, sensitive = self._read_fit(X, sensitive_features)
+        features, sensitive = self._read_fit(X, sensitive_features, control_features)
         if y is None:
             raise _oblivio.InvalidInputError("Offset requires y to be passed, but the target y is None")
         weights = self._weights(sample_weight, features.rows)
@@ -112,30 +122,36 @@ random_state
         warn(remarks)
         return self
 
-    def predict(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
+    def predict(self, X: Any, *, sensitive_features: Any = None, control_features: Any = None) -> np.ndarray[Any, Any]:
         """Scores of a regressor; classes of a classifier, whose decision is where the score passes zero."""
-        scores = self._scores(X, sensitive_features, "predict")
+        scores = self._scores(X, sensitive_features, "predict", control_features)
         if hasattr(self, "classes_"):
             return np.asarray(self.classes_[(scores > 0).astype(int)])
         return scores
 
     @available_if(lambda self: is_classifier(self.estimator))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
+    def decision_function(
+        self, X: Any, *, sensitive_features: Any = None, control_features: Any = None
+    ) -> np.ndarray[Any, Any]:
         """Scores of a classifier."""
-        return self._scores(X, sensitive_features, "decide")
+        return self._scores(X, sensitive_features, "decide", control_features)
 
-    def score(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, control_features: Any = None, sample_weight: Any = None
+    ) -> float:
         """R² of a regressor, accuracy of a classifier."""
         from sklearn.metrics import accuracy_score, r2_score
 
-        predictions = self.predict(X, sensitive_features=sensitive_features)
+        predictions = self.predict(X, sensitive_features=sensitive_features, control_features=control_features)
         measure = accuracy_score if hasattr(self, "classes_") else r2_score
         return float(measure(y, predictions, sample_weight=sample_weight))
 
-    def _scores(self, X: Any, sensitive_features: Any, verb: str) -> np.ndarray[Any, Any]:
+    def _scores(self, X: Any, sensitive_features: Any, verb: str, control_features: Any = None) -> np.ndarray[Any, Any]:
         check_is_fitted(self, "model_")
         needed = self.model_ is not None and self.strength > 0
-        features, sensitive = self._read_new(X, sensitive_features, verb, needed=needed)
+        features, sensitive = self._read_new(
+            X, sensitive_features, verb, needed=needed, control_features=control_features
+        )
         scores = np.asarray(getattr(self.estimator_, self._method())(self._inner(features)), dtype=np.float64)
         if self.model_ is None or sensitive is None:
             return scores

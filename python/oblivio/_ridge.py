@@ -14,7 +14,7 @@ from oblivio._base import free_memory, number
 from oblivio._files import Saved
 from oblivio._input import Features, NamedColumn, OblivioWarning, warn
 from oblivio._scores import Drift, Scored
-from oblivio._stream import NeedsComponents, Streamed
+from oblivio._stream import NeedsComponents, Streamed, in_batches
 
 __all__ = ["Drift", "OblivioWarning", "ObliviousRidge"]
 
@@ -25,7 +25,13 @@ class Regression(RegressorMixin, Saved, Scored):  # type: ignore[misc]
     __metadata_request__fit: ClassVar = {"reference_rows": True}
 
     def refresh(
-        self, X: Any, *, sensitive_features: Any = None, sample_weight: Any = None, min_rows: int = 30
+        self,
+        X: Any,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        min_rows: int = 30,
     ) -> list[Drift]:
         """Take the offsets from new rows, which need no labels: for when the features have drifted since the fit.
 
@@ -33,7 +39,7 @@ class Regression(RegressorMixin, Saved, Scored):  # type: ignore[misc]
 
         Parameters
         ----------
-        X, sensitive_features
+        X, sensitive_features, control_features
             As in :meth:`predict`. Rows without a cell of their own are left out.
         sample_weight : array of shape (n_samples,), default=None
             How often each row counts.
@@ -45,27 +51,29 @@ class Regression(RegressorMixin, Saved, Scored):  # type: ignore[misc]
         list of Drift
             One for each cell.
         """
-        return self._renew(X, sensitive_features, sample_weight, min_rows)[0]
+        return self._renew(X, sensitive_features, sample_weight, min_rows, control_features)[0]
 
-    def predict(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
+    def predict(self, X: Any, *, sensitive_features: Any = None, control_features: Any = None) -> np.ndarray[Any, Any]:
         """Predict: h(x) − t·b(s).
 
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
             As in the fit.
-        sensitive_features : array, Series, frame or list, default=None
+        sensitive_features, control_features : arrays, Series, frames or lists, default=None
             As in the fit.
         """
-        return self._scores(X, sensitive_features, "predict")[0]
+        return self._scores(X, sensitive_features, "predict", control_features)[0]
 
-    def score(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, control_features: Any = None, sample_weight: Any = None
+    ) -> float:
         """R² of the predictions.
 
         Removing the influence of a feature that the target depends on lowers it. A model that leaks the sensitive
         features scores better: do not choose ``strength`` or ``cells`` by this number.
         """
-        predictions = self.predict(X, sensitive_features=sensitive_features)
+        predictions = self.predict(X, sensitive_features=sensitive_features, control_features=control_features)
         return float(r2_score(y, predictions, sample_weight=sample_weight))
 
     @property
@@ -124,18 +132,40 @@ class ObliviousRidge(Streamed, Regression):
         Of the mode ``"sensitive-free"``: a penalty on the differences of the cells' means, in place of none allowed.
     strength : float, default=1.0
         How much is taken out, from 0 to 1.
-    cells : int, "auto" or "paper", default="auto"
-        Cells of each continuous sensitive feature.
+    conditional_mean : {"auto", "cells", "smooth", "linear"}, default="auto"
+        How the mean of the features given the sensitive values is estimated: by cells; by ridge regression on kernel
+        features of the sensitive values, whose bandwidth and ridge have the least leave-one-out error; or by least
+        squares on the sensitive values themselves. ``"auto"`` takes cells if all sensitive features are categorical or
+        if ``cells`` or ``binning`` is set, else cells or smooth, whichever has the smaller leave-one-out error;
+        ``conditional_mean_`` says which. It is never chosen by the error of the predictions.
+    shrinkage : bool, default=False
+        Draw the means of cells towards the mean of all, by as much as their scatter suggests. Leaves some dependence.
+    cells : int, "auto", "loo" or "paper", default="auto"
+        Cells of each continuous sensitive feature; ``"loo"`` is the number with the least leave-one-out error.
+    min_rows : int or None, default=None
+        Cells with fewer reference rows are joined with their neighbours. By default 5 (fewer in small tables) where
+        ``cells="auto"``, else none is joined.
     binning : {"quantile", "uniform", "dyadic"}, default="quantile"
         Where those cells begin and end.
+    align : {None, "location-scale", "quantile"}, default=None
+        A second stage on the score: make its mean and spread, or its whole distribution, the same whatever the
+        sensitive values are.
+    align_strength : float, default=1.0
+        How far, from 0 (the score as it is) to 1 (all the way).
     reference : {"all", "half"}, default="all"
         Rows that estimate the conditional means. With ``"half"`` the other half trains, as in the paper.
     handle_unknown : {"error", "population", "zero"}, default="error"
         For sensitive categories that no reference row has.
+    handle_missing : {"error", "category", "sensitive-free"}, default="error"
+        For missing sensitive values: refuse them; take them as a category of their own; or leave such rows out of the
+        fit and score them (and tables without sensitive features) by a second model, which needs none.
     sensitive_bounds : pair or dict, default=None
         Bounds of continuous sensitive features, for uniform and dyadic cells.
     sensitive_feature_ids : names or positions, default=None
         Columns of X that are sensitive. They are not features.
+    control_feature_ids : names or positions, default=None
+        Columns of X that are legitimate factors: only what the sensitive features tell beyond them is taken out. They
+        stay features.
     categorical_features : "auto" or names or positions, default="auto"
         Columns of X to read as categories. By default text, booleans and categorical dtypes.
     categorical_sensitive : "auto" or names or positions, default="auto"
@@ -201,12 +231,19 @@ class ObliviousRidge(Streamed, Regression):
         mode: str = "oblivious",
         eta: float | None = None,
         strength: float = 1.0,
+        conditional_mean: str = "auto",
+        shrinkage: bool = False,
         cells: Any = "auto",
         binning: str = "quantile",
+        min_rows: int | None = None,
+        align: str | None = None,
+        align_strength: float = 1.0,
         reference: str = "all",
         handle_unknown: str = "error",
+        handle_missing: str = "error",
         sensitive_bounds: Any = None,
         sensitive_feature_ids: Any = None,
+        control_feature_ids: Any = None,
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
         standardize: bool = False,
@@ -226,12 +263,19 @@ class ObliviousRidge(Streamed, Regression):
         self.mode = mode
         self.eta = eta
         self.strength = strength
+        self.conditional_mean = conditional_mean
+        self.shrinkage = shrinkage
         self.cells = cells
         self.binning = binning
+        self.min_rows = min_rows
+        self.align = align
+        self.align_strength = align_strength
         self.reference = reference
         self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
         self.sensitive_bounds = sensitive_bounds
         self.sensitive_feature_ids = sensitive_feature_ids
+        self.control_feature_ids = control_feature_ids
         self.categorical_features = categorical_features
         self.categorical_sensitive = categorical_sensitive
         self.standardize = standardize
@@ -245,6 +289,7 @@ class ObliviousRidge(Streamed, Regression):
         y: Any,
         *,
         sensitive_features: Any = None,
+        control_features: Any = None,
         sample_weight: Any = None,
         reference_rows: Any = None,
     ) -> ObliviousRidge:
@@ -258,13 +303,15 @@ class ObliviousRidge(Streamed, Regression):
             The target.
         sensitive_features : array, Series, frame or list, default=None
             The sensitive features, if they are not columns of X.
+        control_features : array, Series, frame or list, default=None
+            Legitimate factors, if they are not columns of X (``control_feature_ids``).
         sample_weight : array of shape (n_samples,), default=None
             How often each row counts.
         reference_rows : mask or row numbers, default=None
             Rows that estimate the conditional means; the others then train. Overrules ``reference``.
         """
         self._forget()
-        features, sensitive = self._read_fit(X, sensitive_features)
+        features, sensitive = self._read_fit(X, sensitive_features, control_features)
         model, remarks, uses, efforts = _oblivio.ScoreModel.fit(
             features.table(),
             sensitive,
@@ -279,14 +326,15 @@ class ObliviousRidge(Streamed, Regression):
 
     @NeedsComponents
     def partial_fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+        self, X: Any, y: Any, *, sensitive_features: Any = None, control_features: Any = None, sample_weight: Any = None
     ) -> ObliviousRidge:
         """Fit to rows that come in batches: the model is that of all rows since the first call, or since ``fit``.
 
         The first batch settles how columns are encoded, the kernel's numbers, the landmarks, how sensitive features are
         read and where continuous ones are cut: let it look like the rest. Later batches add rows; new sensitive
         categories join, new categories of X follow ``handle_unknown``. Of the parameters, ``alpha``, ``strength``,
-        ``mode`` and ``fit_intercept`` can change between calls.
+        ``mode`` and ``fit_intercept`` can change between calls. ``conditional_mean="auto"`` is ``"cells"`` here, since
+        nothing is known of the rows to come.
 
         Needs ``n_components``. Only sums over the rows are kept, so ``mode="m-oblivious"`` and ``reference="half"`` are
         refused. The sums are pickled with the estimator but are not in the file that ``save`` writes: a model from
@@ -294,13 +342,13 @@ class ObliviousRidge(Streamed, Regression):
 
         Parameters
         ----------
-        X, y, sensitive_features, sample_weight
+        X, y, sensitive_features, control_features, sample_weight
             As in :meth:`fit`.
         """
-        features, sensitive = self._read_batch(X, sensitive_features)
+        features, sensitive = self._read_batch(X, sensitive_features, control_features)
         name, target = read_target(y, features.rows)
         weights = self._weights(sample_weight, features.rows)
-        settings = self._ridge_settings(features, sensitive)
+        settings = in_batches(self._ridge_settings(features, sensitive))
         state: _oblivio.Moments | None = getattr(self, "_state", None)
         remarks: list[str] = []
         added: dict[str, int] = {}

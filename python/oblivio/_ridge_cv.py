@@ -64,18 +64,40 @@ class ObliviousRidgeCV(Regression):
         Learn on oblivious features; or learn on plain ones and take the offsets off (for chains S → X → Y); or take
         nothing off; or learn a function whose mean is the same in every cell, which needs no sensitive values to
         predict and costs more accuracy.
-    cells : int, "auto" or "paper", default="auto"
-        Cells of each continuous sensitive feature.
+    conditional_mean : {"auto", "cells", "smooth", "linear"}, default="auto"
+        How the mean of the features given the sensitive values is estimated: by cells; by ridge regression on kernel
+        features of the sensitive values, whose bandwidth and ridge have the least leave-one-out error; or by least
+        squares on the sensitive values themselves. ``"auto"`` takes cells if all sensitive features are categorical or
+        if ``cells`` or ``binning`` is set, else cells or smooth, whichever has the smaller leave-one-out error;
+        ``conditional_mean_`` says which. It is never chosen by the error of the predictions.
+    shrinkage : bool, default=False
+        Draw the means of cells towards the mean of all, by as much as their scatter suggests. Leaves some dependence.
+    cells : int, "auto", "loo" or "paper", default="auto"
+        Cells of each continuous sensitive feature; ``"loo"`` is the number with the least leave-one-out error.
+    min_rows : int or None, default=None
+        Cells with fewer reference rows are joined with their neighbours. By default 5 (fewer in small tables) where
+        ``cells="auto"``, else none is joined.
     binning : {"quantile", "uniform", "dyadic"}, default="quantile"
         Where those cells begin and end.
+    align : {None, "location-scale", "quantile"}, default=None
+        A second stage on the score: make its mean and spread, or its whole distribution, the same whatever the
+        sensitive values are.
+    align_strength : float, default=1.0
+        How far, from 0 (the score as it is) to 1 (all the way).
     reference : {"all", "half"}, default="all"
         Rows that estimate the conditional means. With ``"half"`` the other half trains, as in the paper.
     handle_unknown : {"error", "population", "zero"}, default="error"
         For sensitive categories that no reference row has.
+    handle_missing : {"error", "category", "sensitive-free"}, default="error"
+        For missing sensitive values: refuse them; take them as a category of their own; or leave such rows out of the
+        fit and score them (and tables without sensitive features) by a second model, which needs none.
     sensitive_bounds : pair or dict, default=None
         Bounds of continuous sensitive features, for uniform and dyadic cells.
     sensitive_feature_ids : names or positions, default=None
         Columns of X that are sensitive. They are not features.
+    control_feature_ids : names or positions, default=None
+        Columns of X that are legitimate factors: only what the sensitive features tell beyond them is taken out. They
+        stay features.
     categorical_features : "auto" or names or positions, default="auto"
         Columns of X to read as categories. By default text, booleans and categorical dtypes.
     categorical_sensitive : "auto" or names or positions, default="auto"
@@ -134,12 +156,19 @@ class ObliviousRidgeCV(Regression):
         tolerance: float = 0.0,
         fit_intercept: bool = False,
         mode: str = "oblivious",
+        conditional_mean: str = "auto",
+        shrinkage: bool = False,
         cells: Any = "auto",
         binning: str = "quantile",
+        min_rows: int | None = None,
+        align: str | None = None,
+        align_strength: float = 1.0,
         reference: str = "all",
         handle_unknown: str = "error",
+        handle_missing: str = "error",
         sensitive_bounds: Any = None,
         sensitive_feature_ids: Any = None,
+        control_feature_ids: Any = None,
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
         standardize: bool = False,
@@ -158,12 +187,19 @@ class ObliviousRidgeCV(Regression):
         self.tolerance = tolerance
         self.fit_intercept = fit_intercept
         self.mode = mode
+        self.conditional_mean = conditional_mean
+        self.shrinkage = shrinkage
         self.cells = cells
         self.binning = binning
+        self.min_rows = min_rows
+        self.align = align
+        self.align_strength = align_strength
         self.reference = reference
         self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
         self.sensitive_bounds = sensitive_bounds
         self.sensitive_feature_ids = sensitive_feature_ids
+        self.control_feature_ids = control_feature_ids
         self.categorical_features = categorical_features
         self.categorical_sensitive = categorical_sensitive
         self.standardize = standardize
@@ -176,6 +212,7 @@ class ObliviousRidgeCV(Regression):
         y: Any,
         *,
         sensitive_features: Any = None,
+        control_features: Any = None,
         sample_weight: Any = None,
         reference_rows: Any = None,
     ) -> ObliviousRidgeCV:
@@ -189,6 +226,8 @@ class ObliviousRidgeCV(Regression):
             The target.
         sensitive_features : array, Series, frame or list, default=None
             The sensitive features, if they are not columns of X.
+        control_features : array, Series, frame or list, default=None
+            Legitimate factors, if they are not columns of X (``control_feature_ids``).
         sample_weight : array of shape (n_samples,), default=None
             How often each row counts.
         reference_rows : mask or row numbers, default=None
@@ -196,7 +235,7 @@ class ObliviousRidgeCV(Regression):
         """
         for fitted in ("model_", "_file_columns"):
             self.__dict__.pop(fitted, None)
-        features, sensitive = self._read_fit(X, sensitive_features)
+        features, sensitive = self._read_fit(X, sensitive_features, control_features)
         name, target = read_target(y, features.rows, type(self).__name__)
         weights = self._weights(sample_weight, features.rows)
         alphas = _numbers("alphas", ALPHAS if self.alphas is None else self.alphas)

@@ -61,6 +61,8 @@ class Scored(ObliviousEstimator):
             | {
                 "kernel": self._kernel_expression(),
                 "mode": self.mode,
+                "align": self.align,
+                "align_strength": number("align_strength", self.align_strength),
                 "parity": getattr(self, "parity", "demographic-parity"),
                 "eta": None if self.eta is None else number("eta", self.eta),
                 "epsilon": epsilon,
@@ -69,15 +71,21 @@ class Scored(ObliviousEstimator):
             }
         )
 
-    def _scores(self, X: Any, sensitive_features: Any, verb: str) -> list[np.ndarray[Any, Any]]:
+    def _scores(
+        self, X: Any, sensitive_features: Any, verb: str, control_features: Any = None
+    ) -> list[np.ndarray[Any, Any]]:
         """The scores of new rows, one array for each."""
         model = self._fitted_model()
-        features, sensitive = self._read_new(X, sensitive_features, verb, needed=model.needs_sensitive)
+        features, sensitive = self._read_new(
+            X, sensitive_features, verb, needed=model.needs_sensitive, control_features=control_features
+        )
         scores, _, uses = model.predict(features.table(), sensitive, self._progress())
         warn([], uses)
         return scores
 
-    def _renew(self, X: Any, sensitive_features: Any, sample_weight: Any, min_rows: int) -> list[list[Drift]]:
+    def _renew(
+        self, X: Any, sensitive_features: Any, sample_weight: Any, min_rows: int, control_features: Any = None
+    ) -> list[list[Drift]]:
         """New offsets; for each score how far every cell has drifted."""
         model = self._fitted_model()
         if not self.sensitive_feature_names_:
@@ -85,7 +93,9 @@ class Scored(ObliviousEstimator):
                 f"{type(self).__name__} was fitted without sensitive features and has no offsets to refresh; "
                 "fit it with them"
             )
-        features, sensitive = self._read_new(X, sensitive_features, "refresh", needed=True)
+        features, sensitive = self._read_new(
+            X, sensitive_features, "refresh", needed=True, control_features=control_features
+        )
         self.model_, drifts, uses = model.refresh(
             features.table(),
             sensitive or [],
@@ -110,6 +120,16 @@ class Scored(ObliviousEstimator):
         """The landmarks, as encoded; None on the exact path."""
         model = self._fitted_model()
         return None if model.components is None else model.points
+
+    @property
+    def conditional_mean_(self) -> str | None:
+        """How the mean of the features given S is estimated: "cells", "smooth" or "linear"; None without S."""
+        return self._fitted_model().conditional_mean[0]
+
+    @property
+    def conditional_mean_scores_(self) -> dict[str, float]:
+        """The leave-one-out error of every conditional mean that was tried, where it took a look at the rows."""
+        return dict(self._fitted_model().conditional_mean[1])
 
     @property
     def cells_(self) -> list[tuple[str, int]]:

@@ -44,7 +44,9 @@ class Streamed:
         for fitted in ("model_", "_file_columns", "_state", "_target_name"):
             self.__dict__.pop(fitted, None)
 
-    def _read_batch(self, X: Any, sensitive_features: Any) -> tuple[Features, list[NamedColumn]]:
+    def _read_batch(
+        self, X: Any, sensitive_features: Any, control_features: Any = None
+    ) -> tuple[Features, list[NamedColumn]]:
         """X and S of a batch; the first one forgets an earlier fit."""
         estimator: Any = self
         if hasattr(self, "_file_columns"):
@@ -62,8 +64,17 @@ class Streamed:
             )
         if not hasattr(self, "_state"):
             self._forget()
-            read: tuple[Features, list[NamedColumn]] = estimator._read_fit(X, sensitive_features)
+            read: tuple[Features, list[NamedColumn]] = estimator._read_fit(X, sensitive_features, control_features)
             return read
         needed = bool(estimator.sensitive_feature_names_)
-        features, sensitive = estimator._read_new(X, sensitive_features, "partial_fit", needed=needed)
+        features, sensitive = estimator._read_new(
+            X, sensitive_features, "partial_fit", needed=needed, control_features=control_features
+        )
         return features, sensitive or []
+
+
+def in_batches(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a fit whose rows come in batches: cells, unless something else is asked for."""
+    if settings["conditional_mean"] == "auto":
+        return settings | {"conditional_mean": "cells"}
+    return settings

@@ -12,7 +12,7 @@ from oblivio import _oblivio
 from oblivio._base import ObliviousEstimator
 from oblivio._files import Saved
 from oblivio._input import Features, NamedColumn, warn
-from oblivio._stream import Streamed
+from oblivio._stream import Streamed, in_batches
 
 
 class ObliviousTransformer(
@@ -30,8 +30,9 @@ class ObliviousTransformer(
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0, strength, cells, binning, reference, handle_unknown, sensitive_bounds, \
-sensitive_feature_ids, categorical_features, categorical_sensitive, standardize, random_state, verbose
+    kernel, gamma, degree, coef0, strength, conditional_mean, shrinkage, cells, binning, min_rows, reference, \
+handle_unknown, sensitive_bounds, sensitive_feature_ids, control_feature_ids, categorical_features, \
+categorical_sensitive, standardize, random_state, verbose
         As in :class:`ObliviousRidge`.
     n_components : int, default=256
         The most features: one for each landmark, drawn from the distinct rows of the fit.
@@ -73,12 +74,16 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, standardize,
         landmarks: str = "cholesky",
         tolerance: float = 0.0,
         strength: float = 1.0,
+        conditional_mean: str = "auto",
+        shrinkage: bool = False,
         cells: Any = "auto",
         binning: str = "quantile",
+        min_rows: int | None = None,
         reference: str = "all",
         handle_unknown: str = "error",
         sensitive_bounds: Any = None,
         sensitive_feature_ids: Any = None,
+        control_feature_ids: Any = None,
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
         standardize: bool = False,
@@ -93,12 +98,16 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, standardize,
         self.landmarks = landmarks
         self.tolerance = tolerance
         self.strength = strength
+        self.conditional_mean = conditional_mean
+        self.shrinkage = shrinkage
         self.cells = cells
         self.binning = binning
+        self.min_rows = min_rows
         self.reference = reference
         self.handle_unknown = handle_unknown
         self.sensitive_bounds = sensitive_bounds
         self.sensitive_feature_ids = sensitive_feature_ids
+        self.control_feature_ids = control_feature_ids
         self.categorical_features = categorical_features
         self.categorical_sensitive = categorical_sensitive
         self.standardize = standardize
@@ -111,12 +120,13 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, standardize,
         y: Any = None,
         *,
         sensitive_features: Any = None,
+        control_features: Any = None,
         sample_weight: Any = None,
         reference_rows: Any = None,
     ) -> ObliviousTransformer:
         """Fit the features; y is not used. Parameters as in :meth:`ObliviousRidge.fit`."""
         self._forget()
-        features, sensitive = self._read_fit(X, sensitive_features)
+        features, sensitive = self._read_fit(X, sensitive_features, control_features)
         model, remarks = _oblivio.FeatureModel.fit(
             features.table(),
             sensitive,
@@ -129,7 +139,13 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, standardize,
         return self
 
     def partial_fit(
-        self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
     ) -> ObliviousTransformer:
         """Fit to rows that come in batches; y is not used.
 
@@ -138,24 +154,28 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, standardize,
         join, new categories of X follow ``handle_unknown``. ``reference="half"`` is refused. As with
         :meth:`ObliviousRidge.partial_fit`, a model from ``load`` cannot go on, and a call after ``fit`` begins anew.
         """
-        features, sensitive = self._read_batch(X, sensitive_features)
+        features, sensitive = self._read_batch(X, sensitive_features, control_features)
         model, state, remarks, uses = _oblivio.FeatureModel.partial_fit(
             getattr(self, "_state", None),
             features.table(),
             sensitive,
             self._weights(sample_weight, features.rows),
-            self._feature_settings(features, sensitive),
+            in_batches(self._feature_settings(features, sensitive)),
             self._progress(),
         )
         self.model_, self._state = model, state
         warn(remarks, uses)
         return self
 
-    def transform(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray[Any, Any]:
+    def transform(
+        self, X: Any, *, sensitive_features: Any = None, control_features: Any = None
+    ) -> np.ndarray[Any, Any]:
         """The oblivious features, of shape (n_samples, n_components)."""
         check_is_fitted(self)
         needed = bool(self.sensitive_feature_names_) and self.strength != 0
-        features, sensitive = self._read_new(X, sensitive_features, "transform", needed=needed)
+        features, sensitive = self._read_new(
+            X, sensitive_features, "transform", needed=needed, control_features=control_features
+        )
         transformed, uses = self.model_.transform(features.table(), sensitive, self._progress())
         warn([], uses)
         return transformed
@@ -166,14 +186,20 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, standardize,
         y: Any = None,
         *,
         sensitive_features: Any = None,
+        control_features: Any = None,
         sample_weight: Any = None,
         reference_rows: Any = None,
     ) -> np.ndarray[Any, Any]:
         """Fit, then transform the same rows."""
         self.fit(
-            X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, reference_rows=reference_rows
+            X,
+            y,
+            sensitive_features=sensitive_features,
+            control_features=control_features,
+            sample_weight=sample_weight,
+            reference_rows=reference_rows,
         )
-        return self.transform(X, sensitive_features=sensitive_features)
+        return self.transform(X, sensitive_features=sensitive_features, control_features=control_features)
 
     def _feature_settings(
         self, features: Features, sensitive: list[NamedColumn], reference_rows: Any = None

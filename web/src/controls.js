@@ -1,4 +1,5 @@
 import { look } from "./cells.js";
+import { element, select } from "./elements.js";
 
 /** The choices of subject, columns and cells above the charts. */
 export function controls(place, data, state, choose, toggled) {
@@ -76,23 +77,6 @@ function swatch(cell) {
   const [name, place] = marks[shape];
   svg.append(drawing("line", line), drawing(name, { ...place, fill: colour }));
   return svg;
-}
-
-function select(name, options, chosen, change) {
-  const label = element("label");
-  const list = element("select");
-  options.forEach((text, at) => list.append(new Option(text, at, false, at === chosen)));
-  list.addEventListener("change", () => change(Number(list.value)));
-  label.append(name, list);
-  return label;
-}
-
-function element(name, kind) {
-  const made = document.createElement(name);
-  if (kind) {
-    made.className = kind;
-  }
-  return made;
 }
 
 function drawing(name, attributes) {

@@ -7,12 +7,13 @@ import { features } from "./features.js";
 import { frontier } from "./frontier.js";
 import { means, rates } from "./means.js";
 import { showPanels } from "./panels.js";
+import { showAxis, tradeoff, tradeoffControls } from "./tradeoff.js";
 
-const charts = { distributions, means, rates, features, frontier };
+const charts = { distributions, means, rates, features, frontier, tradeoff };
 const data = JSON.parse(document.getElementById("audit").textContent);
 
-/** What is chosen; cells by their number, none of them means all. */
-const state = { subject: data.subject, columns: data.columns, cells: new Set() };
+/** What is chosen; cells by their number, none of them means all. Axis and error are those of a frontier. */
+const state = { subject: data.subject, columns: data.columns, cells: new Set(), axis: 0, error: 0 };
 
 const figures = [...document.querySelectorAll("figure[data-chart]")];
 
@@ -45,17 +46,23 @@ function choose(change) {
     state.cells = new Set();
   }
   showPanels(state);
+  showAxis(state);
   bar?.show();
   drawAll();
 }
 
-const place = document.querySelector(".controls");
+const axes = document.querySelector(".controls.axes");
+if (axes) {
+  tradeoffControls(axes, data, state, choose);
+}
+const place = document.querySelector(".controls:not(.axes)");
 const bar = place && controls(place, data, state, choose, toggled);
 
 for (const figure of figures) {
   figure.querySelector("details").open = false;
 }
 showPanels(state);
+showAxis(state);
 drawAll();
 
 let width = document.documentElement.clientWidth;

@@ -28,6 +28,7 @@ pub(crate) enum Command {
     Predict(cmd::predict::Args),
     Transform(cmd::transform::Args),
     Audit(Box<cmd::audit::Args>),
+    Frontier(Box<cmd::frontier::Args>),
     Inspect(cmd::inspect::Args),
     Refresh(cmd::refresh::Args),
     Simulate(cmd::simulate::Args),

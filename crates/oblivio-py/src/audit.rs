@@ -50,6 +50,7 @@ impl Given {
                     missing: Named::named(&self.handle_missing)?,
                     ..Policies::default()
                 },
+                ..PartitionRule::default()
             },
             threshold: self.threshold,
             positive: self.positive,

@@ -64,7 +64,7 @@ impl Table<'_> {
     }
 
     /// The columns, those named in `categorical` read as categories.
-    fn columns(&self, categorical: &[String]) -> Vec<Column> {
+    pub(crate) fn columns(&self, categorical: &[String]) -> Vec<Column> {
         let columns: Vec<Column> = match self {
             Self::Matrix((matrix, names)) => names
                 .iter()

@@ -7,6 +7,7 @@
 
 mod audit;
 mod errors;
+mod frontier;
 mod input;
 mod models;
 mod run;
@@ -29,6 +30,8 @@ mod _oblivio {
     use super::cli_main;
     #[pymodule_export]
     use super::errors::{EmptyCellError, InvalidInputError, NumericalError, UnknownCategoryError};
+    #[pymodule_export]
+    use super::frontier::FrontierModel;
     #[pymodule_export]
     use super::kind_of;
     #[pymodule_export]

@@ -5,7 +5,7 @@ use pyo3::types::PyDict;
 
 use oblivio::learn::Intercept;
 use oblivio::{
-    Bandwidths, ClassWeights, Components, FeatureSettings, KernelSettings, Mode, Named,
+    AlignRule, Bandwidths, ClassWeights, Components, FeatureSettings, KernelSettings, Mode, Named,
     PartitionRule, PathGrid, Policies, Reference, Restraint, Result, Scaling, Settings,
 };
 
@@ -17,12 +17,17 @@ use crate::errors::raise;
 pub(crate) struct Common {
     kernel: String,
     pub(crate) strength: f64,
+    conditional_mean: String,
+    shrink: bool,
+    control: Vec<String>,
     cells: String,
+    min_rows: Option<usize>,
     binning: String,
     bounds: Vec<(String, f64, f64)>,
     categorical: Vec<String>,
     continuous: Vec<String>,
     handle_unknown: String,
+    handle_missing: String,
     reference: String,
     reference_rows: Option<Vec<usize>>,
     standardize: bool,
@@ -37,6 +42,8 @@ struct Learning {
     learner: String,
     penalty: f64,
     mode: String,
+    align: Option<String>,
+    align_strength: f64,
     parity: String,
     eta: Option<f64>,
     epsilon: f64,
@@ -99,12 +106,19 @@ impl Common {
 
     pub(crate) fn partition(&self) -> Result<PartitionRule> {
         Ok(PartitionRule {
+            estimator: Named::named(&self.conditional_mean)?,
+            shrink: self.shrink,
+            control: self.control.clone(),
             cells: self.cells.parse()?,
             binning: Named::named(&self.binning)?,
             bounds: self.bounds.clone(),
             categorical: self.categorical.clone(),
             continuous: self.continuous.clone(),
-            policies: Policies::for_unknown(Named::named(&self.handle_unknown)?),
+            min_rows: self.min_rows,
+            policies: Policies {
+                missing: Named::named(&self.handle_missing)?,
+                ..Policies::for_unknown(Named::named(&self.handle_unknown)?)
+            },
         })
     }
 
@@ -117,11 +131,19 @@ impl Common {
 
     fn scores(&self, learning: &Learning, landmarks: &Landmarks) -> Result<Settings> {
         Ok(Settings {
+            align: None,
             kernel: self.kernel.parse()?,
             learner: Named::named(&learning.learner)?,
             penalty: learning.penalty,
             strength: self.strength,
             mode: Mode::named(&learning.mode)?,
+            align: match &learning.align {
+                None => None,
+                Some(method) => Some(AlignRule {
+                    method: Named::named(method)?,
+                    strength: learning.align_strength,
+                }),
+            },
             parity: Named::named(&learning.parity)?,
             restraint: match learning.eta {
                 Some(eta) => Restraint::Soft(eta),

@@ -66,7 +66,7 @@ fn role(role: Role) -> &'static str {
 }
 
 /// The shortest text that reads back as the same number; nothing for what is not a number.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     if value.is_nan() {
         String::new()
     } else {
@@ -74,7 +74,7 @@ fn number(value: f64) -> String {
     }
 }
 
-fn line(fields: [String; 14]) -> String {
+pub(crate) fn line<const N: usize>(fields: [String; N]) -> String {
     fields.map(|field| quoted(&field)).join(",") + "\r\n"
 }
 

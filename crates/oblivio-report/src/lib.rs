@@ -1,4 +1,4 @@
-//! An audit as people read it: in words, as CSV, and as one self-contained HTML page.
+//! An audit or a frontier as people read it: in words, as CSV, and as one self-contained HTML page.
 //!
 //! ```
 //! use oblivio::{AuditRows, AuditSettings, Column, Measure, Role, Sensitive, Watch};
@@ -26,6 +26,7 @@
 
 mod answer;
 mod csv;
+mod frontier;
 mod number;
 mod page;
 mod pair;
@@ -34,8 +35,9 @@ mod words;
 
 pub use answer::{Answer, Figure, answer};
 pub use csv::csv;
-pub use page::{FrontierPoint, HAS_CHARTS, Page};
-pub use words::words;
+pub use frontier::{frontier_answer, frontier_csv};
+pub use page::{FrontierPage, FrontierPoint, HAS_CHARTS, Page};
+pub use words::{error_words, words};
 
 #[cfg(test)]
 #[path = "../tests/sample/mod.rs"]

@@ -1,6 +1,6 @@
 //! Measures in words.
 
-use oblivio::Measure;
+use oblivio::{ErrorMeasure, Measure};
 
 use crate::number::{percent, short};
 
@@ -65,6 +65,24 @@ pub fn words(measure: Measure) -> (&'static str, &'static str) {
         Measure::DistanceCorrelation => (
             "distance correlation",
             "Dependence of any kind between two columns of numbers: 0 for none, 1 if one settles the other.",
+        ),
+    }
+}
+
+/// The name of an error, and what it is in a sentence.
+pub fn error_words(measure: ErrorMeasure) -> (&'static str, &'static str) {
+    match measure {
+        ErrorMeasure::Rmse => (
+            "root mean squared error",
+            "How far scores are from the target, in its units.",
+        ),
+        ErrorMeasure::OneMinusAuc => (
+            "pairs in the wrong order (1 − AUC)",
+            "The share of pairs of a positive and another row in which the other one has the larger score: 0.5 is a coin.",
+        ),
+        ErrorMeasure::BalancedError => (
+            "balanced error",
+            "The mean of both classes' shares of rows on the wrong side: 0.5 is a coin.",
         ),
     }
 }

@@ -4,8 +4,9 @@ use faer::{Mat, MatRef};
 
 use crate::error::Result;
 use crate::kernel::{Kernel, KernelMatrix};
-use crate::partition::Assignment;
+use crate::partition::{Assignment, Partition};
 use crate::points::Points;
+use crate::sensitive_free::Root;
 use crate::watch::Watch;
 
 /// $E_n^S\phi$ by cells: the means $\mu_c = E_n(\phi \mid S \in A_c) = \sum_{u : c_u = c} \omega_u\phi(x_u)/N_c$.
@@ -14,18 +15,28 @@ use crate::watch::Watch;
 /// cell, so the overall mean is $E_n\phi = \sum_c p_c\mu_c$ with the shares $p_c = N_c/\sum_c N_c$, and with weights w
 /// over the cells ($w = e_c$ for a row of cell c, a mixture where a policy stands in) the **shift** of a row is
 /// $$\delta = \sum_c (w_c - p_c)\mu_c.$$
+///
+/// Where the conditional mean is a regression on features D(s) of S, the shift is $\delta = \sum_a D_a(s)\beta_a$ with
+/// $\beta_a = \sum_u A_{au}\phi(x_u)$. It then reads as above with the β for the means, D for the weights and shares of zero.
 #[derive(Clone, Debug)]
 pub struct ConditionalMean {
     kernel: Kernel,
     reference: Points<'static>,
-    cells: Vec<u32>,
-    /// $\omega_u/N_{c_u}$
-    weights: Vec<f64>,
+    estimate: Estimate,
     shares: Vec<f64>,
     /// $\langle\phi(x_u), \mu_c\rangle$
     at_reference: Mat<f64>,
     /// $\langle\mu_c, \mu_{c'}\rangle$
     gram: Mat<f64>,
+}
+
+/// How much each reference row has of each mean.
+#[derive(Clone, Debug)]
+enum Estimate {
+    /// It has a part in that of its cell: $\omega_u/N_{c_u}$.
+    Cells { cells: Vec<u32>, weights: Vec<f64> },
+    /// A, one reference row in each column.
+    Smooth(Mat<f64>),
 }
 
 impl ConditionalMean {
@@ -39,25 +50,51 @@ impl ConditionalMean {
         watch: &Watch,
     ) -> Result<Self> {
         let total: f64 = mass.iter().sum();
+        let weights = weights
+            .iter()
+            .zip(&cells)
+            .map(|(weight, cell)| weight / mass[*cell as usize])
+            .collect();
+        let shares = mass.iter().map(|m| m / total).collect();
+        let estimate = Estimate::Cells { cells, weights };
+        Self::new(kernel, reference, estimate, shares, watch)
+    }
+
+    /// Estimates what the partition says of these reference rows: the means of its cells, or its regression.
+    pub(crate) fn of(
+        kernel: Kernel,
+        reference: Points<'static>,
+        assignment: &Assignment,
+        weights: &[f64],
+        partition: &Partition,
+        watch: &Watch,
+    ) -> Result<Self> {
+        let (Some(smooth), Some(features)) = (&partition.smooth, &assignment.smooth) else {
+            let cells = assignment.cells.clone();
+            return Self::estimate(kernel, reference, cells, weights, partition.mass(), watch);
+        };
+        let estimate = Estimate::Smooth(smooth.weights(features.as_ref(), weights)?);
+        let shares = vec![0.0; features.nrows()];
+        Self::new(kernel, reference, estimate, shares, watch)
+    }
+
+    fn new(
+        kernel: Kernel,
+        reference: Points<'static>,
+        estimate: Estimate,
+        shares: Vec<f64>,
+        watch: &Watch,
+    ) -> Result<Self> {
         let mut mean = Self {
-            weights: weights
-                .iter()
-                .zip(&cells)
-                .map(|(weight, cell)| weight / mass[*cell as usize])
-                .collect(),
-            shares: mass.iter().map(|m| m / total).collect(),
-            at_reference: Mat::new(),
-            gram: Mat::new(),
             kernel,
             reference,
-            cells,
+            estimate,
+            shares,
+            at_reference: Mat::new(),
+            gram: Mat::new(),
         };
-        mean.at_reference = KernelMatrix::of(&mean.kernel, &mean.reference).grouped_sums(
-            &mean.weights,
-            &mean.cells,
-            mass.len(),
-            watch,
-        )?;
+        let matrix = KernelMatrix::of(&mean.kernel, &mean.reference);
+        mean.at_reference = mean.estimate.sums(&matrix, mean.len(), watch)?;
         mean.gram = mean.cell_gram();
         Ok(mean)
     }
@@ -65,16 +102,25 @@ impl ConditionalMean {
     /// Averages $\langle\phi(x_u), \mu_c\rangle$ over the cells of the rows u, and over both orders.
     fn cell_gram(&self) -> Mat<f64> {
         let cells = self.len();
-        let mut gram: Mat<f64> = Mat::zeros(cells, cells);
-        for c in 0..cells {
-            for (u, (cell, weight)) in self.cells.iter().zip(&self.weights).enumerate() {
-                gram[(*cell as usize, c)] += weight * self.at_reference[(u, c)];
+        let gram: Mat<f64> = match &self.estimate {
+            Estimate::Smooth(rows) => rows * &self.at_reference,
+            Estimate::Cells {
+                cells: of_rows,
+                weights,
+            } => {
+                let mut gram = Mat::zeros(cells, cells);
+                for c in 0..cells {
+                    for (u, (cell, weight)) in of_rows.iter().zip(weights).enumerate() {
+                        gram[(*cell as usize, c)] += weight * self.at_reference[(u, c)];
+                    }
+                }
+                gram
             }
-        }
+        };
         Mat::from_fn(cells, cells, |a, b| 0.5 * (gram[(a, b)] + gram[(b, a)]))
     }
 
-    /// The number of cells.
+    /// The number of cells, or of features of S.
     pub fn len(&self) -> usize {
         self.shares.len()
     }
@@ -94,33 +140,27 @@ impl ConditionalMean {
         &self.reference
     }
 
-    /// The cell of each reference row.
-    pub(crate) fn cells(&self) -> &[u32] {
-        &self.cells
-    }
-
-    /// How often each reference row counts, given the mass of the cells.
-    pub(crate) fn row_weights(&self, mass: &[f64]) -> Vec<f64> {
-        self.cells
-            .iter()
-            .zip(&self.weights)
-            .map(|(cell, weight)| weight * mass[*cell as usize])
-            .collect()
-    }
-
     /// The share $p_c$ of each cell.
     pub fn shares(&self) -> &[f64] {
         &self.shares
     }
 
+    /// The root of the weights of the means: the shares of the cells, or the second moments of the features of S.
+    pub(crate) fn root(&self, assignment: &Assignment, weights: &[f64]) -> Result<Root> {
+        let Some(features) = &assignment.smooth else {
+            return Ok(Root::of_shares(&self.shares));
+        };
+        let total: f64 = weights.iter().sum();
+        let scaled = Mat::from_fn(features.nrows(), features.ncols(), |a, i| {
+            features[(a, i)] * weights[i] / total
+        });
+        Root::of_moments((&scaled * features.transpose()).as_ref())
+    }
+
     /// $\langle\phi(x_i), \mu_c\rangle$ for every point and cell.
     pub fn at(&self, points: &Points, watch: &Watch) -> Result<Mat<f64>> {
-        KernelMatrix::between(&self.kernel, points, &self.reference)?.grouped_sums(
-            &self.weights,
-            &self.cells,
-            self.len(),
-            watch,
-        )
+        let matrix = KernelMatrix::between(&self.kernel, points, &self.reference)?;
+        self.estimate.sums(&matrix, self.len(), watch)
     }
 
     /// As [`at`](Self::at), for the reference rows themselves.
@@ -161,12 +201,22 @@ impl ConditionalMean {
         strength: f64,
     ) -> Vec<f64> {
         let mut by_cell = vec![0.0; self.len()];
-        for (alpha, cell) in coefficients.iter().zip(&assignment.cells) {
-            match (*cell as usize).checked_sub(self.len()) {
-                None => by_cell[*cell as usize] += alpha,
-                Some(k) => {
-                    for (sum, weight) in by_cell.iter_mut().zip(&assignment.mixtures[k]) {
-                        *sum += alpha * weight;
+        if let Some(features) = &assignment.smooth {
+            for (i, alpha) in coefficients.iter().enumerate() {
+                let row = features.col_as_slice(i);
+                by_cell
+                    .iter_mut()
+                    .zip(row)
+                    .for_each(|(sum, d)| *sum += alpha * d);
+            }
+        } else {
+            for (alpha, cell) in coefficients.iter().zip(&assignment.cells) {
+                match (*cell as usize).checked_sub(self.len()) {
+                    None => by_cell[*cell as usize] += alpha,
+                    Some(k) => {
+                        for (sum, weight) in by_cell.iter_mut().zip(&assignment.mixtures[k]) {
+                            *sum += alpha * weight;
+                        }
                     }
                 }
             }
@@ -183,10 +233,26 @@ impl ConditionalMean {
             .zip(&self.shares)
             .map(|(q, share)| q - total * share)
             .collect();
-        self.cells
-            .iter()
-            .zip(&self.weights)
-            .map(|(cell, weight)| -centred[*cell as usize] * weight)
-            .collect()
+        match &self.estimate {
+            Estimate::Cells { cells, weights } => cells
+                .iter()
+                .zip(weights)
+                .map(|(cell, weight)| -centred[*cell as usize] * weight)
+                .collect(),
+            Estimate::Smooth(rows) => rows
+                .col_iter()
+                .map(|row| row.iter().zip(&centred).map(|(a, q)| -a * q).sum())
+                .collect(),
+        }
+    }
+}
+
+impl Estimate {
+    /// $\langle\phi(x_i), \mu_c\rangle$ from the kernel of points and reference rows.
+    fn sums(&self, matrix: &KernelMatrix, count: usize, watch: &Watch) -> Result<Mat<f64>> {
+        match self {
+            Self::Cells { cells, weights } => matrix.grouped_sums(weights, cells, count, watch),
+            Self::Smooth(rows) => matrix.times_matrix(rows.transpose(), watch),
+        }
     }
 }

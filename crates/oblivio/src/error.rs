@@ -244,6 +244,16 @@ pub enum Warning {
     },
     /// Cells with a single reference row.
     SingletonCells { count: usize },
+    /// The means of cells are drawn towards the mean of all.
+    ShrunkCells { ridge: f64 },
+    /// Cells joined with their neighbours, because some had too few reference rows.
+    MergedCells {
+        count: usize,
+        made: usize,
+        least: usize,
+    },
+    /// Rows left out of the fit because they miss a sensitive value.
+    LeftOutRows { count: usize },
     /// A solver that stopped before it was as near to the solution as it was asked to be.
     NotConverged {
         solver: String,
@@ -300,6 +310,18 @@ impl std::fmt::Display for Warning {
             Self::SingletonCells { count } => write!(
                 f,
                 "{count} cells hold a single reference row, which is then its own mean: use fewer cells"
+            ),
+            Self::ShrunkCells { ridge } => write!(
+                f,
+                "the means of cells are drawn towards the mean of all: about N/(N + {ridge:.3}) of the shift of a cell of N rows is taken off, so that some dependence is left"
+            ),
+            Self::MergedCells { count, made, least } => write!(
+                f,
+                "{count} cells were joined with their neighbours into {made}, because some held fewer than {least} reference rows"
+            ),
+            Self::LeftOutRows { count } => write!(
+                f,
+                "{count} rows miss a sensitive value and are left out of the fit; such rows are scored by a sensitive-free model"
             ),
             Self::NotConverged {
                 solver,

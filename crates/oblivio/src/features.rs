@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use faer::Mat;
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -11,14 +12,21 @@ use crate::fit::Training;
 use crate::gather::{Gather, Rows};
 use crate::kernel::{Gamma, Kernel};
 use crate::landmarks::{Components, FeatureMap};
-use crate::moments::{Batch, Plan, PlanSettings, Sample, SensitiveRows};
+use crate::learn::dot;
+use crate::moments::{
+    Batch, CellFeatures, Plan, PlanSettings, Sample, SensitiveRows, SmoothFeatures,
+};
 use crate::oblivious::check_strength;
-use crate::partition::{Assignment, Partition, PartitionRule, Uses};
+use crate::partition::{Assignment, Partition, PartitionRule};
 use crate::points::Points;
+use crate::predictor::Offsets;
 use crate::reference::Reference;
 use crate::sensitive::Sensitive;
-use crate::sensitive_free::{Removal, Restraint};
+use crate::sensitive_free::{Removal, Restraint, Root};
 use crate::watch::Watch;
+
+/// Rows worked on at a time; fixed, so that the result does not depend on the threads.
+const CHUNK: usize = 256;
 
 /// Oblivious features for a linear learner: $z(x, s) = f(x) - t\,(\bar f_{c(s)} - \bar f)$.
 ///
@@ -38,6 +46,13 @@ pub(crate) struct CellShifts {
     /// The mean features of each cell, cell after cell.
     #[serde(skip)]
     pub(crate) means: Vec<f64>,
+    /// Where the conditional mean is a regression on features D of S: β of each, one after the other. The shift is then
+    /// $\sum_a D_a(s)\beta_a$.
+    #[serde(skip)]
+    pub(crate) directions: Vec<f64>,
+    /// What is known of D besides, until the features are saved.
+    #[serde(skip)]
+    pub(crate) smooth: Option<SmoothFeatures>,
 }
 
 /// The settings of oblivious features.
@@ -66,8 +81,10 @@ impl FeatureSettings {
     /// Begins a fit whose rows come in batches, of which these are the first: they place landmarks and edges.
     pub fn begin_with(&self, data: Training, watch: &Watch) -> Result<FeatureFit> {
         self.reference.check(data.points.len())?;
-        let counts = |i: &usize| data.weights.is_none_or(|weights| weights[*i] > 0.0);
-        let numbers: Vec<usize> = (0..data.points.len()).filter(counts).collect();
+        let (weights, _) = self.partition.counting(data.sensitive, data.weights)?;
+        let numbers: Vec<usize> = (0..data.points.len())
+            .filter(|&i| weights.get(i).is_some_and(|w| *w > 0.0))
+            .collect();
         let settings = Self {
             reference: self.reference.renumbered(&numbers),
             partition: self.partition.settled(data.sensitive),
@@ -89,10 +106,15 @@ impl FeatureSettings {
     /// Begins a fit whose rows come in batches, by a sample of them.
     pub(crate) fn begin(&self, sample: &Sample, watch: &Watch) -> Result<FeatureFit> {
         check_strength(self.strength)?;
+        let partition = if self.strength > 0.0 {
+            self.partition.clone()
+        } else {
+            self.partition.for_report()
+        };
         let settings = PlanSettings {
             kernel: &self.kernel,
             components: self.components,
-            partition: self.partition.clone(),
+            partition,
             reference: &self.reference,
             penalty: None,
             seed: self.seed,
@@ -135,13 +157,9 @@ impl FeatureFit {
             None => None,
             Some(gather) => {
                 let sums = gather.reference.whitened(watch)?;
-                let cells = sums.cells()?;
+                let cells = sums.cells(&self.plan)?;
                 warnings.extend(cells.warnings.iter().cloned());
-                Some(CellShifts {
-                    means: cells.absolute(&sums.origin),
-                    partition: cells.partition,
-                    strength: self.strength,
-                })
+                Some(CellShifts::of(&cells, &sums.origin, self.strength))
             }
         };
         let map = self.plan.map.clone();
@@ -171,7 +189,7 @@ impl ObliviousFeatures {
             return Ok((self.map.features(points, watch)?, None));
         };
         let Some(sensitive) = sensitive else {
-            let names: Vec<&str> = cells.partition.columns().map(|(name, _)| name).collect();
+            let names = cells.partition.needs();
             return Err(Error::SensitiveNeeded {
                 columns: names.join(", "),
             });
@@ -185,6 +203,29 @@ impl ObliviousFeatures {
             });
         }
         let mut features = self.map.features(points, watch)?;
+        if let Some(smooth) = &assignment.smooth {
+            let width = self.map.len();
+            let directions = MatRef::from_column_major_slice(
+                &cells.directions,
+                width,
+                cells.directions.len() / width,
+            );
+            features
+                .par_chunks_mut(width * CHUNK)
+                .enumerate()
+                .for_each(|(block, rows)| {
+                    let number = rows.len() / width;
+                    matmul(
+                        MatMut::from_column_major_slice_mut(rows, width, number),
+                        Accum::Add,
+                        directions,
+                        smooth.subcols(block * CHUNK, number),
+                        -cells.strength,
+                        Par::Seq,
+                    );
+                });
+            return Ok((features, Some(assignment)));
+        }
         let shifts = cells.shifts(&assignment, self.map.len());
         features
             .par_chunks_mut(self.map.len())
@@ -198,6 +239,34 @@ impl ObliviousFeatures {
 }
 
 impl CellShifts {
+    /// t times what these means take off.
+    pub(crate) fn of(cells: &CellFeatures, origin: &[f64], strength: f64) -> Self {
+        let smooth = cells.smooth.clone();
+        Self {
+            means: cells.absolute(origin),
+            partition: cells.partition.clone(),
+            strength,
+            directions: smooth
+                .as_ref()
+                .map_or(Vec::new(), |smooth| smooth.directions.clone()),
+            smooth,
+        }
+    }
+
+    /// What is taken off the score with these weights, at this strength.
+    pub(crate) fn offsets(&self, weights: &[f64], strength: f64) -> Offsets {
+        let means: Vec<f64> = self
+            .means
+            .chunks(weights.len())
+            .map(|mean| dot(weights, mean))
+            .collect();
+        let smooth = self.smooth.as_ref();
+        Offsets {
+            smooth: smooth.map(|smooth| smooth.offsets(smooth.values_of(weights))),
+            ..Offsets::new(self.partition.clone(), strength, &means)
+        }
+    }
+
     /// What keeps a linear function of the features away from the shifts, and the shifts, one in each column.
     pub(crate) fn turn(
         &self,
@@ -205,22 +274,28 @@ impl CellShifts {
         restraint: Restraint,
         knobs: (f64, f64),
     ) -> Result<(Mat<f64>, Mat<f64>)> {
+        if let Some(smooth) = &self.smooth {
+            let count = self.directions.len() / width;
+            let shifts = MatRef::from_column_major_slice(&self.directions, width, count);
+            let moments = Mat::from_fn(count, count, |a, b| smooth.gram[(a, b)] / smooth.weight);
+            let root = Root::of_moments(moments.as_ref())?;
+            let gram = shifts.transpose() * shifts;
+            let removal = Removal::new(gram.as_ref(), &root, restraint, knobs)?;
+            return Ok((removal.matrix(shifts), shifts.to_owned()));
+        }
         let shifts = self.deltas(width);
         let gram = shifts.transpose() * &shifts;
         let mass = self.partition.mass();
         let total: f64 = mass.iter().sum();
         let shares: Vec<f64> = mass.iter().map(|m| m / total).collect();
-        let removal = Removal::new(gram.as_ref(), &shares, restraint, knobs)?;
+        let root = Root::of_shares(&shares);
+        let removal = Removal::new(gram.as_ref(), &root, restraint, knobs)?;
         Ok((removal.matrix(shifts.as_ref()), shifts))
     }
 
     /// The shift of every cell, one in each column.
     fn deltas(&self, width: usize) -> Mat<f64> {
-        let none = Assignment {
-            cells: Vec::new(),
-            mixtures: Vec::new(),
-            uses: Uses::default(),
-        };
+        let none = Assignment::default();
         let whole = Self {
             strength: 1.0,
             ..self.clone()

@@ -86,14 +86,18 @@ impl Gather {
         self.members.overlap()
     }
 
-    /// Adds rows; those of weight zero are as good as not there, and have no number.
+    /// Adds rows; those of weight zero, and those left out because they miss a sensitive value, are as good as not there and
+    /// have no number.
     pub(crate) fn update(&mut self, batch: Batch, watch: &Watch) -> Result<()> {
         batch.check()?;
         let SensitiveRows::Columns(sensitive) = batch.sensitive else {
             return self.reference.update(batch, watch);
         };
         let counts = |i: &usize| batch.weights.is_none_or(|weights| weights[*i] > 0.0);
-        let rows: Vec<usize> = (0..batch.points.len()).filter(counts).collect();
+        let left_out = self.reference.plan.left_out(sensitive)?;
+        let (without, rows): (Vec<usize>, Vec<usize>) = (0..batch.points.len())
+            .filter(counts)
+            .partition(|&i| left_out[i]);
         let first = self.rows;
         if !self.overlap() && first + rows.len() > self.table_rows {
             return Err(Error::Length {
@@ -119,6 +123,8 @@ impl Gather {
         };
         let reference = part(&|row| self.members.is_reference(row));
         self.reference.update(reference.batch(), watch)?;
+        let counted = self.training.as_mut().unwrap_or(&mut self.reference);
+        counted.count_left_out(without.len());
         if let Some(training) = &mut self.training {
             let rows = part(&|row| self.members.is_training(row));
             training.update(rows.batch(), watch)?;

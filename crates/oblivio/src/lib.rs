@@ -15,15 +15,18 @@
 //! fixed h: not independence, but no difference of means that any function in the kernel's space could use.
 #![cfg_attr(doctest, doc = include_str!("../../../README.md"))]
 
+mod align;
 mod audit;
 mod basis;
 mod classes;
 mod column;
 mod conditional_mean;
+mod conditioning;
 mod encoder;
 mod error;
 mod features;
 mod fit;
+mod frontier;
 mod gather;
 mod gram;
 mod kernel;
@@ -46,6 +49,7 @@ mod spread;
 mod survey;
 mod watch;
 
+pub use align::{AlignMethod, AlignRule, Alignment, Given};
 pub use audit::*;
 pub use basis::{Basis, Shape};
 pub use classes::{ClassWeights, Classes, Threshold};
@@ -58,6 +62,7 @@ pub use fit::{
     Bandwidths, CellSummary, ClassProblem, Fit, GridPoint, Labelled, Mode, Path, PathGrid, Problem,
     Settings, Solved, StreamFit, Summary, Training, Turned,
 };
+pub use frontier::*;
 pub use gram::{FeatureGram, FeatureRows, Gram, ROWS};
 pub use kernel::{Gamma, Kernel, KernelMatrix, Lower, Side, Smoothness};
 pub use landmarks::{Components, FeatureMap, Selection};
@@ -69,7 +74,7 @@ pub use named::{Named, nearest};
 pub use oblivious::{Features, ObliviousMap, Shifts};
 pub use partition::*;
 pub use points::Points;
-pub use predictor::{Offsets, Prediction, Predictor};
+pub use predictor::{Offsets, Prediction, Predictor, SmoothOffsets};
 pub use random::sample;
 pub use reference::{Reference, Split};
 pub use refresh::{Drift, Refresh};

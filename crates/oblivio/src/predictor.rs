@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use faer::{Col, Mat};
 use serde::{Deserialize, Serialize};
 
+use crate::align::{AlignRule, Alignment, given};
 use crate::basis::Basis;
+use crate::conditioning::{Observed, Of};
 use crate::error::{Error, Result, Warning};
 use crate::kernel::Kernel;
 use crate::oblivious::check_strength;
@@ -13,7 +16,7 @@ use crate::points::Points;
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
 
-/// Predicts $\langle h, Z\rangle = h(x) - t\,b_{c(s)}$, with $h = c + \sum_j g_j k(x_j, \cdot)$.
+/// Predicts $\langle h, Z\rangle = h(x) - t\,b_{c(s)}$, with $h = c + \sum_j g_j k(x_j, \cdot)$; or that score aligned.
 ///
 /// Serving needs the kernel at the expansion's points and one look-up; no oblivious matrix is formed.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +25,9 @@ pub struct Predictor {
     pub(crate) coefficients: Vec<f64>,
     pub(crate) intercept: f64,
     pub(crate) offsets: Option<Offsets>,
+    pub(crate) alignment: Option<Alignment>,
+    /// For rows that miss a sensitive value.
+    pub(crate) fallback: Option<Box<Predictor>>,
 }
 
 /// What is taken off the score of each cell.
@@ -35,14 +41,26 @@ pub struct Offsets {
     pub by_cell: Vec<f64>,
     /// The mean of h over the reference rows, the intercept apart.
     pub mean: f64,
+    /// Where the conditional mean is a regression on features of S: what is taken off instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smooth: Option<SmoothOffsets>,
+}
+
+/// Offsets by a regression on features D of S: $b(s) = \sum_a D_a(s)\langle h, \beta_a\rangle$.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SmoothOffsets {
+    /// $\langle h, \beta_a\rangle$
+    pub values: Vec<f64>,
+    /// The mean of b over the reference rows of each cell, for reports.
+    pub by_cell: Vec<f64>,
 }
 
 /// Scores of rows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prediction {
     /// h(x), before the offset.
     pub before: Vec<f64>,
-    /// h(x) − t b(s), the prediction.
+    /// The prediction: h(x) − t b(s), aligned if the model has an alignment.
     pub scores: Vec<f64>,
     /// The cell of every row, where sensitive values were given.
     pub assignment: Option<Assignment>,
@@ -81,13 +99,12 @@ impl Offsets {
         let rows: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
         let reference = reference.select(&rows);
         let weights: Vec<f64> = rows.iter().map(|&i| weights[i]).collect();
-        let (partition, warnings) = Partition::fit(rule, &reference, &weights)?;
-        let mut means = vec![0.0; partition.len()];
-        for (i, cell) in partition.assign(&reference)?.cells.iter().enumerate() {
-            let cell = *cell as usize;
-            means[cell] += weights[i] * scores[rows[i]] / partition.mass()[cell];
-        }
-        Ok((Self::new(partition, strength, &means), warnings))
+        let scores: Vec<f64> = rows.iter().map(|&i| scores[i]).collect();
+        let table = Observed::new(&reference, &weights, Of::Scores(&scores), 0);
+        let (partition, warnings) = Partition::conditioned(rule, table, &Watch::default())?;
+        let assignment = partition.assign(&reference)?;
+        let offsets = Self::regressed(&partition, strength, &scores, &assignment, &weights)?;
+        Ok((offsets, warnings))
     }
 
     /// Reads offsets written as JSON, trusting nothing.
@@ -99,6 +116,7 @@ impl Offsets {
         if offsets.partition.is_sound()
             && offsets.partition.len() == offsets.by_cell.len()
             && offsets.mean.is_finite()
+            && offsets.fits()
         {
             Ok(offsets)
         } else {
@@ -139,11 +157,92 @@ impl Offsets {
             strength,
             by_cell: cell_means.iter().map(|m| m - mean).collect(),
             mean,
+            smooth: None,
+        }
+    }
+
+    /// The offsets of an h with these values at reference rows: its means over the cells, or its regression on S.
+    pub(crate) fn regressed(
+        partition: &Partition,
+        strength: f64,
+        values: &[f64],
+        assignment: &Assignment,
+        weights: &[f64],
+    ) -> Result<Self> {
+        let regression = match (&partition.smooth, &assignment.smooth) {
+            (Some(smooth), Some(features)) => {
+                let influence = smooth.weights(features.as_ref(), weights)?;
+                let h = Col::from_fn(values.len(), |i| values[i]);
+                Some((&influence * &h).iter().copied().collect())
+            }
+            _ => None,
+        };
+        let offsets = Self::new(
+            partition.clone(),
+            strength,
+            &cell_means(partition, values, assignment, weights),
+        );
+        Ok(match regression {
+            None => offsets,
+            Some(regression) => offsets.with_regression(regression, assignment, weights),
+        })
+    }
+
+    /// The same with a regression on features of S in place of the cells; the rows are those of the reference.
+    pub(crate) fn with_regression(
+        self,
+        values: Vec<f64>,
+        assignment: &Assignment,
+        weights: &[f64],
+    ) -> Self {
+        let mut offsets = Self {
+            smooth: Some(SmoothOffsets {
+                values,
+                by_cell: Vec::new(),
+            }),
+            ..self
+        };
+        let each: Vec<f64> = (0..weights.len())
+            .map(|i| offsets.of(assignment, i))
+            .collect();
+        let by_cell = cell_means(&offsets.partition, &each, assignment, weights);
+        if let Some(smooth) = &mut offsets.smooth {
+            smooth.by_cell = by_cell;
+        }
+        offsets
+    }
+
+    /// The mean over a cell of what is taken off at t = 1.
+    pub fn taken(&self, cell: usize) -> f64 {
+        match &self.smooth {
+            None => self.by_cell[cell],
+            Some(smooth) => smooth.by_cell[cell],
+        }
+    }
+
+    /// Whether there are as many numbers as the partition asks for.
+    pub(crate) fn fits(&self) -> bool {
+        match (&self.partition.smooth, &self.smooth) {
+            (None, None) => true,
+            (Some(of), Some(smooth)) => {
+                smooth.values.len() == of.len()
+                    && smooth.by_cell.len() == self.partition.len()
+                    && smooth
+                        .values
+                        .iter()
+                        .chain(&smooth.by_cell)
+                        .all(|v| v.is_finite())
+            }
+            _ => false,
         }
     }
 
     /// $\sum_c (w_c - p_c)\,m_c$ for a row of weights w over the cells, $m_c = b_c + m$ being the means of h.
     pub(crate) fn of(&self, assignment: &Assignment, row: usize) -> f64 {
+        if let (Some(smooth), Some(features)) = (&self.smooth, &assignment.smooth) {
+            let pairs = smooth.values.iter().zip(features.col_as_slice(row));
+            return pairs.map(|(v, d)| v * d).sum();
+        }
         let cell = assignment.cells[row] as usize;
         match cell.checked_sub(self.by_cell.len()) {
             None => self.by_cell[cell],
@@ -154,6 +253,25 @@ impl Offsets {
             }
         }
     }
+}
+
+/// The mean over each cell of values at reference rows; every cell has rows.
+pub(crate) fn cell_means(
+    partition: &Partition,
+    values: &[f64],
+    assignment: &Assignment,
+    weights: &[f64],
+) -> Vec<f64> {
+    let mut means = vec![0.0; partition.len()];
+    for (i, cell) in assignment.cells.iter().enumerate() {
+        if let Some(mean) = means.get_mut(*cell as usize) {
+            *mean += weights[i] * values[i];
+        }
+    }
+    for (mean, mass) in means.iter_mut().zip(partition.mass()) {
+        *mean /= mass;
+    }
+    means
 }
 
 impl Predictor {
@@ -177,6 +295,18 @@ impl Predictor {
             coefficients,
             intercept,
             offsets,
+            alignment: None,
+            fallback: None,
+        }
+    }
+
+    /// The same h without what is known of the cells.
+    pub(crate) fn without_cells(self) -> Self {
+        Self {
+            offsets: None,
+            alignment: None,
+            fallback: None,
+            ..self
         }
     }
 
@@ -217,9 +347,26 @@ impl Predictor {
             .map_or(0.0, |offsets| offsets.strength)
     }
 
-    /// Whether predictions depend on the sensitive values given.
+    /// The alignment of the scores, if there is one.
+    pub fn alignment(&self) -> Option<&Alignment> {
+        self.alignment.as_ref()
+    }
+
+    /// The model that scores rows whose sensitive values are missing, if there is one: it was fitted in the mode sensitive-free
+    /// and needs none.
+    pub fn fallback(&self) -> Option<&Self> {
+        self.fallback.as_deref()
+    }
+
+    /// Whether rows without sensitive values are refused.
     pub fn needs_sensitive(&self) -> bool {
-        self.strength() > 0.0
+        self.reads_sensitive() && self.fallback.is_none()
+    }
+
+    /// Whether predictions depend on the sensitive values given.
+    fn reads_sensitive(&self) -> bool {
+        let aligns = |alignment: &Alignment| alignment.strength() > 0.0;
+        self.strength() > 0.0 || self.alignment.as_ref().is_some_and(aligns)
     }
 
     /// h(x) for every point.
@@ -233,6 +380,9 @@ impl Predictor {
     }
 
     /// The prediction for every row. `sensitive` may be absent only for a model that does not need it.
+    ///
+    /// Rows that miss a sensitive value are scored by the [`fallback`](Self::fallback) where there is one, and so are all rows if
+    /// `sensitive` is absent. They are counted, and have the population's mixture of cells in the assignment.
     pub fn predict(
         &self,
         points: &Points,
@@ -248,10 +398,20 @@ impl Predictor {
                         needed: points.len(),
                     });
                 }
+                let complete = offsets.partition.complete(sensitive)?;
+                let left = complete.len() < points.len();
+                if left && !self.needs_sensitive() {
+                    return self.predict_apart(points, sensitive, &complete, watch);
+                }
                 Some(offsets.partition.assign(sensitive)?)
             }
-            (Some(offsets), None) if offsets.strength > 0.0 => {
-                let names: Vec<&str> = offsets.partition.columns().map(|(name, _)| name).collect();
+            (Some(offsets), None) if self.reads_sensitive() => {
+                if let Some(fallback) = &self.fallback {
+                    let mut prediction = fallback.predict(points, None, watch)?;
+                    prediction.uses.sensitive_free = points.len();
+                    return Ok(prediction);
+                }
+                let names = offsets.partition.needs();
                 return Err(Error::SensitiveNeeded {
                     columns: names.join(", "),
                 });
@@ -259,13 +419,11 @@ impl Predictor {
             _ => None,
         };
         let before = self.expansion_at(points, watch)?;
-        let scores = match (&self.offsets, &assignment) {
-            (Some(offsets), Some(assignment)) => before
-                .iter()
-                .enumerate()
-                .map(|(row, h)| h - offsets.strength * offsets.of(assignment, row))
-                .collect(),
-            _ => before.clone(),
+        let scores = match &assignment {
+            Some(assignment) => {
+                self.aligned(&self.less_offsets(&before, assignment), assignment)?
+            }
+            None => before.clone(),
         };
         let uses = assignment.as_ref().map_or(Uses::default(), |a| a.uses);
         Ok(Prediction {
@@ -273,6 +431,105 @@ impl Predictor {
             scores,
             assignment,
             uses,
+        })
+    }
+
+    /// h(x) − t b(s), before any alignment.
+    pub(crate) fn less_offsets(&self, before: &[f64], assignment: &Assignment) -> Vec<f64> {
+        let Some(offsets) = &self.offsets else {
+            return before.to_vec();
+        };
+        let less = |(row, h): (usize, &f64)| h - offsets.strength * offsets.of(assignment, row);
+        before.iter().enumerate().map(less).collect()
+    }
+
+    /// The scores, aligned if there is an alignment.
+    pub(crate) fn aligned(&self, scores: &[f64], assignment: &Assignment) -> Result<Vec<f64>> {
+        match &self.alignment {
+            None => Ok(scores.to_vec()),
+            Some(alignment) => alignment.apply(scores, given(assignment, None).0),
+        }
+    }
+
+    /// Fits the alignment to h(x) of reference rows. Without sensitive columns, and at strength 0, there is none.
+    pub(crate) fn align(
+        &mut self,
+        rule: Option<AlignRule>,
+        before: &[f64],
+        assignment: &Assignment,
+        weights: &[f64],
+    ) -> Result<()> {
+        self.alignment = match rule {
+            Some(rule) if rule.strength > 0.0 && self.offsets.is_some() => {
+                let scores = self.less_offsets(before, assignment);
+                let partition = self.offsets.as_ref().map(|offsets| &offsets.partition);
+                let (given, ridge) = given(assignment, partition);
+                Some(Alignment::fit(rule, &scores, given, weights, ridge)?)
+            }
+            _ => None,
+        };
+        Ok(())
+    }
+
+    /// Moves the line between two classes to zero.
+    pub(crate) fn move_line(&mut self, threshold: f64) {
+        self.intercept -= threshold;
+        if let Some(alignment) = &mut self.alignment {
+            alignment.shift(-threshold);
+        }
+    }
+
+    /// The prediction of rows some of which miss a sensitive value: `complete` are the others.
+    fn predict_apart(
+        &self,
+        points: &Points,
+        sensitive: &Sensitive,
+        complete: &[usize],
+        watch: &Watch,
+    ) -> Result<Prediction> {
+        let mut is_complete = vec![false; points.len()];
+        for &row in complete {
+            is_complete[row] = true;
+        }
+        let rest: Vec<usize> = (0..points.len()).filter(|&i| !is_complete[i]).collect();
+        // What takes nothing off needs no other model.
+        let other = self.fallback.as_deref().unwrap_or(self);
+        let free = other.expansion_at(&points.select(&rest), watch)?;
+        let known = if complete.is_empty() {
+            Prediction::default()
+        } else {
+            let given = sensitive.select(complete);
+            self.predict(&points.select(complete), Some(&given), watch)?
+        };
+        let together = |known: &[f64]| {
+            let mut all = vec![0.0; points.len()];
+            for (rows, values) in [(complete, known), (&rest[..], &free[..])] {
+                rows.iter().zip(values).for_each(|(&row, v)| all[row] = *v);
+            }
+            all
+        };
+        let mut assignment = known.assignment.unwrap_or_default();
+        assignment.uses.sensitive_free = rest.len();
+        if let Some(offsets) = &self.offsets {
+            assignment.mixtures.push(offsets.partition.shares());
+            let mixture = (offsets.partition.len() + assignment.mixtures.len() - 1) as u32;
+            let mut cells = vec![mixture; points.len()];
+            let found = complete.iter().zip(&assignment.cells);
+            found.for_each(|(&row, cell)| cells[row] = *cell);
+            assignment.cells = cells;
+            assignment.smooth = assignment.smooth.take().map(|known| {
+                let mut all = Mat::zeros(known.nrows(), points.len());
+                for (i, &row) in complete.iter().enumerate() {
+                    all.col_mut(row).copy_from(known.col(i));
+                }
+                all
+            });
+        }
+        Ok(Prediction {
+            before: together(&known.before),
+            scores: together(&known.scores),
+            uses: assignment.uses,
+            assignment: Some(assignment),
         })
     }
 }

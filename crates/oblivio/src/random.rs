@@ -30,6 +30,8 @@ pub(crate) enum Stream {
     Permutations = 7,
     /// Samples with replacement for an interval.
     Bootstrap = 8,
+    /// The rows that are held out.
+    HeldOut = 9,
 }
 
 pub(crate) fn generator(seed: u64, stream: Stream) -> ChaCha8Rng {
@@ -58,7 +60,7 @@ pub fn sample(rows: &[usize], size: usize, seed: u64) -> Vec<usize> {
 }
 
 /// A sample of the rows of a stream whose length is not known: those with the smallest of one random number each.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Draw {
     size: usize,
     generator: ChaCha8Rng,

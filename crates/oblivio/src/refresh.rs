@@ -1,11 +1,14 @@
 //! Offsets from new rows without labels, and how far the cells have drifted.
 
+use faer::Mat;
+
+use crate::align::{Alignment, SampledScores, given};
 use crate::error::{Error, Result};
 use crate::learn::dot;
-use crate::moments::{Moments, SensitiveSums};
-use crate::partition::{Place, Uses};
+use crate::moments::{CellFeatures, Moments, SAMPLE, SensitivePlan, SensitiveSums, Sums};
+use crate::partition::{Partition, Place, Smooth, Uses};
 use crate::points::Points;
-use crate::predictor::{Offsets, Predictor};
+use crate::predictor::{Offsets, Predictor, SmoothOffsets};
 use crate::sensitive::Sensitive;
 use crate::spread::Spread;
 use crate::watch::Watch;
@@ -31,11 +34,30 @@ pub struct Drift {
 }
 
 /// New offsets in the making: scores of rows that need no label, added up per cell.
+///
+/// A model with an alignment gets a new one, fitted to a seeded sample of 65 536 of the rows. A cell with too few rows in the sample
+/// keeps its distribution.
 #[derive(Clone, Debug)]
 pub struct Refresh {
     predictor: Predictor,
     cells: Vec<CellScores>,
+    /// Of a model whose offsets are a regression on features of S.
+    smooth: Option<SmoothScores>,
     uses: Uses,
+    /// For a new alignment.
+    sampled: Option<SampledScores>,
+}
+
+/// Sums over rows of features D of S and the score h: of w, wD, wDDᵀ, wh and wDh.
+#[derive(Clone, Debug)]
+struct SmoothScores {
+    weight: f64,
+    features: Vec<f64>,
+    gram: Mat<f64>,
+    score: f64,
+    cross: Vec<f64>,
+    /// Sums of wD and of w in each cell.
+    cells: Vec<(Vec<f64>, f64)>,
 }
 
 /// The scores of one cell.
@@ -48,16 +70,23 @@ struct CellScores {
 impl Predictor {
     /// Begins a refresh of the offsets.
     pub fn refresh(&self) -> Result<Refresh> {
-        let count = self.refreshable()?.partition.len();
+        let offsets = self.refreshable()?;
+        let count = offsets.partition.len();
+        let features = offsets.smooth.as_ref().map(|smooth| smooth.values.len());
         Ok(Refresh {
             predictor: self.clone(),
             cells: vec![CellScores::default(); count],
+            smooth: features.map(|features| SmoothScores::new(features, count)),
             uses: Uses::default(),
+            sampled: self
+                .alignment
+                .is_some()
+                .then(|| SampledScores::new(SAMPLE, 0)),
         })
     }
 
     /// The offsets that the moments of new rows amount to, gathered by the plan of the fit. The standard deviations are
-    /// those within all cells together.
+    /// those within all cells together. Not for a model with an alignment, which needs the scores of single rows.
     pub fn refresh_from(
         &self,
         moments: &Moments,
@@ -65,6 +94,13 @@ impl Predictor {
         watch: &Watch,
     ) -> Result<(Self, Vec<Drift>)> {
         let offsets = self.refreshable()?;
+        if self.alignment.is_some() {
+            return Err(Error::InvalidParameter {
+                name: "a model to refresh from moments",
+                expected: "one without alignment, which needs the rows: refresh it from them",
+                value: "one with alignment".into(),
+            });
+        }
         let plan = moments.plan();
         if plan.map.basis != self.basis {
             return Err(Error::UnlikeMoments {
@@ -73,6 +109,15 @@ impl Predictor {
         }
         let weights = plan.map.weights_of(&self.coefficients, watch)?;
         let sums = moments.clone().whitened(watch)?;
+        if let SensitivePlan::Smooth(partition) = &plan.sensitive {
+            let smooth = |of: &Partition| of.smooth.as_ref().map(Smooth::len);
+            if smooth(partition) != smooth(&offsets.partition) {
+                return Err(Error::UnlikeMoments {
+                    problem: "the predictor's offsets are a regression on other features",
+                });
+            }
+            return self.refresh_smooth(&sums.cells(plan)?, &sums, &weights, least);
+        }
         let SensitiveSums::Cells {
             cuts,
             slots,
@@ -91,23 +136,25 @@ impl Predictor {
             if slots.counts[slot] == 0 {
                 continue;
             }
-            let mean = dot(&weights, row) / row[width - 1];
-            mass += row[width - 1];
-            between += row[width - 1] * mean * mean;
+            let weight = row[width - 1];
+            let mean = dot(&weights, row) / weight;
+            mass += weight;
             let mut uses = Uses::default();
             let place = offsets
                 .partition
                 .place(cuts, &slots.keys[slot], &mut uses, 0)?;
+            // A cell may be made up of several slots.
             if let Place::Cell(cell) = place {
-                cells[cell] = CellScores {
-                    rows: slots.counts[slot],
-                    spread: Spread {
-                        weight: row[width - 1],
-                        mean: base + mean,
-                        squares: 0.0,
-                    },
-                };
+                cells[cell].rows += slots.counts[slot];
+                cells[cell].spread.add(mean, weight);
+            } else {
+                between += weight * mean * mean;
             }
+        }
+        for cell in &mut cells {
+            between += cell.spread.weight * cell.spread.mean * cell.spread.mean;
+            cell.spread.mean += base;
+            cell.spread.squares = 0.0;
         }
         if let Some(within) = sums.quadratic(&weights) {
             // Of the squares about the origin, those of the means are between the cells.
@@ -117,6 +164,52 @@ impl Predictor {
             }
         }
         renew(self, &cells, least)
+    }
+
+    /// The offsets of new rows whose moments are those of features of S.
+    fn refresh_smooth(
+        &self,
+        cells: &CellFeatures,
+        sums: &Sums,
+        weights: &[f64],
+        least: usize,
+    ) -> Result<(Self, Vec<Drift>)> {
+        let renewed = cells.offsets(weights, &sums.origin, self.strength());
+        let mass = renewed.partition.mass();
+        let total: f64 = mass.iter().sum();
+        let variance = sums.quadratic(weights).map_or(0.0, |squares| {
+            let centre = renewed.mean - dot(weights, &sums.origin);
+            (squares / total - centre * centre).max(0.0)
+        });
+        let scores: Vec<CellScores> = (0..mass.len())
+            .map(|c| CellScores {
+                rows: renewed.partition.counts()[c],
+                spread: Spread {
+                    weight: mass[c],
+                    mean: renewed.mean + renewed.by_cell[c],
+                    squares: variance * mass[c],
+                },
+            })
+            .collect();
+        let (predictor, drift) = renew(self, &scores, least)?;
+        Ok(predictor.with_smooth(renewed.smooth, renewed.partition.smooth, drift))
+    }
+
+    /// The same with another regression on S.
+    fn with_smooth(
+        mut self,
+        smooth: Option<SmoothOffsets>,
+        of: Option<Smooth>,
+        mut drift: Vec<Drift>,
+    ) -> (Self, Vec<Drift>) {
+        if let Some(offsets) = &mut self.offsets {
+            offsets.smooth = smooth;
+            offsets.partition.smooth = of;
+            for (c, cell) in drift.iter_mut().enumerate() {
+                cell.offsets.1 = offsets.taken(c);
+            }
+        }
+        (self, drift)
     }
 
     fn refreshable(&self) -> Result<&Offsets> {
@@ -139,15 +232,31 @@ impl Refresh {
     ) -> Result<()> {
         let prediction = self.predictor.predict(points, Some(sensitive), watch)?;
         self.uses = self.uses.plus(prediction.uses);
-        let cells = prediction.assignment.map_or(Vec::new(), |a| a.cells);
-        for (row, cell) in cells.into_iter().enumerate() {
+        let assignment = prediction.assignment.unwrap_or_default();
+        if let Some(sampled) = &mut self.sampled {
+            let ones = vec![1.0; points.len()];
+            let weights = weights.unwrap_or(&ones);
+            let drawn = sampled.draw(weights);
+            let pick = |values: &[f64]| drawn.iter().map(|&i| values[i]).collect::<Vec<f64>>();
+            let chosen = assignment.select(&drawn);
+            sampled.add(
+                &pick(&prediction.before),
+                &pick(weights),
+                (chosen, self.cells.len()),
+            );
+        }
+        for (row, &cell) in assignment.cells.iter().enumerate() {
             let weight = weights.map_or(1.0, |weights| weights[row]);
-            if let Some(scores) = self.cells.get_mut(cell as usize)
-                && weight > 0.0
-            {
+            let score = prediction.before[row] - self.predictor.intercept;
+            if weight == 0.0 {
+                continue;
+            }
+            if let Some(scores) = self.cells.get_mut(cell as usize) {
                 scores.rows += 1;
-                let score = prediction.before[row] - self.predictor.intercept;
                 scores.spread.add(score, weight);
+            }
+            if let (Some(sums), Some(features)) = (&mut self.smooth, &assignment.smooth) {
+                sums.add(features.col_as_slice(row), score, weight, cell as usize);
             }
         }
         Ok(())
@@ -156,9 +265,105 @@ impl Refresh {
     /// The predictor with new offsets, the drift of every cell, and how often rows needed a policy. Cells with fewer than
     /// `least` new rows stay as they were.
     pub fn finish(self, least: usize) -> Result<(Predictor, Vec<Drift>, Uses)> {
-        let (predictor, drift) = renew(&self.predictor, &self.cells, least)?;
+        let (mut predictor, mut drift) = renew(&self.predictor, &self.cells, least)?;
+        let mut sampled = self.sampled.map(|sampled| sampled.finish(&|_| true));
+        let of = predictor.refreshable()?.partition.smooth.clone();
+        if let (Some(sums), Some(of)) = (self.smooth, of) {
+            let (of, offsets) = sums.regression(&of)?;
+            (predictor, drift) = predictor.with_smooth(Some(offsets), Some(of), drift);
+            if let Some(sampled) = &mut sampled {
+                sampled.assignment.move_by(&sums.mean());
+            }
+        }
+        if let (Some(old), Some(sampled)) = (&self.predictor.alignment, sampled) {
+            predictor.alignment = Some(realign(&self.predictor, old, &predictor, &sampled, least)?);
+        }
         Ok((predictor, drift, self.uses))
     }
+}
+
+impl SmoothScores {
+    fn new(features: usize, cells: usize) -> Self {
+        Self {
+            weight: 0.0,
+            features: vec![0.0; features],
+            gram: Mat::zeros(features, features),
+            score: 0.0,
+            cross: vec![0.0; features],
+            cells: vec![(vec![0.0; features], 0.0); cells],
+        }
+    }
+
+    fn add(&mut self, features: &[f64], score: f64, weight: f64, cell: usize) {
+        self.weight += weight;
+        self.score += weight * score;
+        for (b, v) in features.iter().enumerate() {
+            self.features[b] += weight * v;
+            self.cross[b] += weight * v * score;
+            let column = self.gram.col_as_slice_mut(b);
+            let pairs = column.iter_mut().zip(features);
+            pairs.for_each(|(g, d)| *g += weight * v * d);
+        }
+        if let Some((sums, mass)) = self.cells.get_mut(cell) {
+            *mass += weight;
+            let pairs = sums.iter_mut().zip(features);
+            pairs.for_each(|(s, d)| *s += weight * d);
+        }
+    }
+
+    /// The mean of D.
+    fn mean(&self) -> Vec<f64> {
+        self.features.iter().map(|v| v / self.weight).collect()
+    }
+
+    /// The regression of the score on D, centred over these rows.
+    fn regression(&self, of: &Smooth) -> Result<(Smooth, SmoothOffsets)> {
+        let count = self.features.len();
+        let mean = self.mean();
+        let gram = Mat::from_fn(count, count, |a, b| {
+            self.gram[(a, b)] - self.weight * mean[a] * mean[b]
+        });
+        let cross = Mat::from_fn(count, 1, |a, _| self.cross[a] - mean[a] * self.score);
+        let moved = of.moved(&mean);
+        let values = moved
+            .solve(gram.as_ref(), cross.as_ref())?
+            .col_as_slice(0)
+            .to_vec();
+        let inside = |(sums, mass): &(Vec<f64>, f64)| {
+            let centred = sums.iter().zip(&mean).map(|(s, m)| s / mass - m);
+            if *mass > 0.0 {
+                centred.zip(&values).map(|(d, v)| d * v).sum()
+            } else {
+                0.0
+            }
+        };
+        let by_cell = self.cells.iter().map(inside).collect();
+        Ok((moved, SmoothOffsets { values, by_cell }))
+    }
+}
+
+/// The alignment of a predictor with new offsets. In cells with fewer than `least` sampled rows the distribution stays: h has the one
+/// it had, and the score differs by the change of the offset.
+fn realign(
+    before: &Predictor,
+    old: &Alignment,
+    after: &Predictor,
+    sampled: &SampledScores,
+    least: usize,
+) -> Result<Alignment> {
+    let (was, is) = (before.refreshable()?, after.refreshable()?);
+    let scores = after.less_offsets(&sampled.before, &sampled.assignment);
+    let (given, ridge) = given(&sampled.assignment, Some(&is.partition));
+    let new = Alignment::fit(old.rule(), &scores, given, &sampled.weights, ridge)?;
+    let mut rows = vec![0; is.partition.len()];
+    for &cell in &sampled.assignment.cells {
+        if let Some(rows) = rows.get_mut(cell as usize) {
+            *rows += 1;
+        }
+    }
+    let kept = |cell: usize| rows.get(cell).is_none_or(|rows| *rows < least.max(1));
+    let shift = |cell: usize| is.strength * (was.taken(cell) - is.taken(cell));
+    Ok(new.keeping(old, &kept, &shift, is.partition.mass()))
 }
 
 fn renew(
@@ -214,7 +419,7 @@ fn renew(
                 before,
                 after,
                 z: (seen && error > 0.0).then(|| (after - before) / error),
-                offsets: (offsets.by_cell[c], renewed.by_cell[c]),
+                offsets: (offsets.taken(c), renewed.by_cell[c]),
                 kept: kept(c),
             }
         })

@@ -69,6 +69,17 @@ impl Sensitive {
         }
     }
 
+    /// The columns with these names apart from the others.
+    pub(crate) fn split(&self, names: &[String]) -> Result<(Self, Vec<Column>)> {
+        for name in names {
+            self.column(name)?;
+        }
+        let named = |column: &Column| names.contains(&column.name);
+        let (control, columns) = self.columns.iter().cloned().partition(named);
+        let rows = self.rows;
+        Ok((Self { columns, rows }, control))
+    }
+
     /// The number of rows.
     pub fn len(&self) -> usize {
         self.rows
@@ -93,6 +104,17 @@ impl Sensitive {
                 name: name.to_owned(),
                 nearest: nearest(name, self.columns.iter().map(|c| c.name.as_str())),
             })
+    }
+
+    /// Whether each row misses a value in one of these columns.
+    pub(crate) fn misses<'n>(&self, names: impl Iterator<Item = &'n str>) -> Result<Vec<bool>> {
+        let mut misses = vec![false; self.rows];
+        for name in names {
+            for row in self.column(name)?.missing() {
+                misses[row] = true;
+            }
+        }
+        Ok(misses)
     }
 
     /// The named rows, in the order of `rows`.

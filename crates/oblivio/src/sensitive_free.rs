@@ -61,35 +61,48 @@ impl Restraint {
     }
 }
 
-/// Directions of the shifts below this share of the largest count as none.
+/// Directions of the shifts of cells below this share of the largest count as none.
 const FLOOR: f64 = 1e-12;
+/// The same for a regression on features of S, most of whose directions are noise.
+const SMOOTH_FLOOR: f64 = 1e-3;
+
+/// A root r of the weights of shifts, $P = rr^\top$.
+#[derive(Clone, Debug)]
+pub(crate) struct Root {
+    matrix: Mat<f64>,
+    floor: f64,
+}
 
 /// The map $R = M^{-1/2}$ with $M = I + \frac\eta\lambda\sum_c p_c\delta_c\delta_c^\top$, or its limit: learning on $R\phi$ without
 /// constraint is learning on φ with it.
 ///
-/// With the eigenvectors $v_k$ and values $s_k$ of $\sqrt{p_cp_{c'}}\langle\delta_c, \delta_{c'}\rangle$ the directions
-/// $q_k = \sum_c\sqrt{p_c}\,v_{ck}\delta_c/\sqrt{s_k}$ are orthonormal, and $R = I - \sum_k(1 - r_k)q_kq_k^\top$ with
+/// With a root $P = rr^\top$ of the weights ($r = \operatorname{diag}\sqrt{p_c}$ for cells), the eigenvectors $v_k$ and values $s_k$ of
+/// $r^\top\langle\delta_c, \delta_{c'}\rangle r$, the directions $q_k = \sum_{cj}r_{cj}v_{jk}\delta_c/\sqrt{s_k}$ are orthonormal, and $R = I - \sum_k(1 - r_k)q_kq_k^\top$ with
 /// $r_k = 1 - t$, or $(1 + \frac\eta\lambda s_k)^{-1/2}$ for a penalty.
 #[derive(Clone, Debug)]
 pub(crate) struct Removal {
-    /// $\sqrt{p_c}\,v_{ck}/\sqrt{s_k}$: from inner products with shifts to those with directions.
+    /// $\sum_j r_{cj}v_{jk}/\sqrt{s_k}$: from inner products with shifts to those with directions.
     directions: Mat<f64>,
     /// $r_k$
     kept: Vec<f64>,
 }
 
 impl Removal {
-    /// From the inner products of the shifts and the cells' shares.
+    /// From the inner products of the shifts and their weights $P = rr^\top$: the shares of the cells on the diagonal, or the
+    /// second moments of the features of S.
     pub(crate) fn new(
         gram: MatRef<'_, f64>,
-        shares: &[f64],
+        root: &Root,
         restraint: Restraint,
         (strength, penalty): (f64, f64),
     ) -> Result<Self> {
-        let cells = shares.len();
-        let weighted = Mat::from_fn(cells, cells, |a, b| {
-            (shares[a] * shares[b]).sqrt() * 0.5 * (gram[(a, b)] + gram[(b, a)])
-        });
+        let Root {
+            matrix: root,
+            floor,
+        } = root;
+        let cells = root.ncols();
+        let half = root.transpose() * gram * root;
+        let weighted = Mat::from_fn(cells, cells, |a, b| 0.5 * (half[(a, b)] + half[(b, a)]));
         let overflow = Error::Overflow {
             what: "the inner products of the shifts",
         };
@@ -101,11 +114,12 @@ impl Removal {
             .self_adjoint_eigen(Side::Lower)
             .map_err(|_| overflow)?;
         let values: Vec<f64> = eigen.S().column_vector().iter().copied().collect();
-        let floor = FLOOR * values.iter().fold(0.0f64, |a, b| a.max(*b));
+        let floor = floor * values.iter().fold(0.0f64, |a, b| a.max(*b));
         let used: Vec<usize> = (0..cells).filter(|&k| values[k] > floor).collect();
-        let directions = Mat::from_fn(cells, used.len(), |c, k| {
-            shares[c].sqrt() * eigen.U()[(c, used[k])] / values[used[k]].sqrt()
+        let unit = Mat::from_fn(cells, used.len(), |c, k| {
+            eigen.U()[(c, used[k])] / values[used[k]].sqrt()
         });
+        let directions = root * &unit;
         let kept = |k: &usize| match restraint {
             Restraint::Hard => 1.0 - strength,
             Restraint::Soft(eta) => (1.0 + eta / penalty * values[*k]).sqrt().recip(),
@@ -163,6 +177,36 @@ impl Removal {
     }
 }
 
+impl Root {
+    /// That of the shares of cells.
+    pub(crate) fn of_shares(shares: &[f64]) -> Self {
+        let matrix = Mat::from_fn(shares.len(), shares.len(), |a, b| {
+            if a == b { shares[a].sqrt() } else { 0.0 }
+        });
+        Self {
+            matrix,
+            floor: FLOOR,
+        }
+    }
+
+    /// That of the second moments of features of S.
+    pub(crate) fn of_moments(moments: MatRef<'_, f64>) -> Result<Self> {
+        let eigen = moments
+            .self_adjoint_eigen(Side::Lower)
+            .map_err(|_| Error::Overflow {
+                what: "the second moments of the sensitive features",
+            })?;
+        let values = eigen.S().column_vector();
+        let matrix = Mat::from_fn(moments.nrows(), moments.ncols(), |a, k| {
+            eigen.U()[(a, k)] * values[k].max(0.0).sqrt()
+        });
+        Ok(Self {
+            matrix,
+            floor: SMOOTH_FLOOR,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,7 +233,8 @@ mod tests {
             (Restraint::Hard, 0.4),
             (Restraint::Soft(3.0), 1.0),
         ] {
-            let removal = Removal::new(gram.as_ref(), &shares, restraint, (strength, 0.7)).unwrap();
+            let root = Root::of_shares(&shares);
+            let removal = Removal::new(gram.as_ref(), &root, restraint, (strength, 0.7)).unwrap();
             let root = removal.matrix(shifts.as_ref());
             if let Restraint::Soft(eta) = restraint {
                 let penalty = Mat::from_fn(5, 5, |i, j| {

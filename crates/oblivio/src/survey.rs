@@ -9,7 +9,7 @@ use crate::features::{FeatureFit, FeatureSettings};
 use crate::fit::{Settings, StreamFit};
 use crate::landmarks::Components;
 use crate::moments::{SAMPLE, Sample};
-use crate::partition::{PartitionRule, UnseenCategory};
+use crate::partition::{Missing, PartitionRule, Policies};
 use crate::points::check_weights;
 use crate::random::{Draw, Drawn};
 use crate::sensitive::{KindGuess, Sensitive};
@@ -31,6 +31,10 @@ pub struct Survey {
     places: HashMap<usize, usize>,
     rows: usize,
     weight: f64,
+    /// Of each row that is kept, its number among those that miss no sensitive value.
+    numbers: Vec<Option<usize>>,
+    /// The rows that miss none, and their weight.
+    complete: (usize, f64),
 }
 
 /// The rows of a column that are in the sample, in no particular order.
@@ -55,6 +59,8 @@ impl Survey {
             places: HashMap::new(),
             rows: 0,
             weight: 0.0,
+            numbers: Vec::new(),
+            complete: (0, 0.0),
         }
     }
 
@@ -85,7 +91,8 @@ impl Survey {
                 .map(|c| (c.name.clone(), KindGuess::default()));
             self.kinds = kinds.collect();
         }
-        Sensitive::new(sensitive.to_vec(), rows)?;
+        let table = Sensitive::new(sensitive.to_vec(), rows)?;
+        let misses = table.misses(sensitive.iter().map(|c| c.name.as_str()))?;
         for ((_, guess), column) in self.kinds.iter_mut().zip(sensitive) {
             guess.update(column);
         }
@@ -96,6 +103,10 @@ impl Survey {
             let number = self.rows;
             self.rows += 1;
             self.weight += weight;
+            let complete = (!misses[row]).then_some(self.complete.0);
+            if complete.is_some() {
+                self.complete = (self.complete.0 + 1, self.complete.1 + weight);
+            }
             let place = match self.draw.next() {
                 Drawn::No => continue,
                 Drawn::Yes => self.weights.len(),
@@ -103,6 +114,7 @@ impl Survey {
             };
             self.places.insert(number, place);
             put(&mut self.weights, place, *weight);
+            put(&mut self.numbers, place, complete);
             let columns = features.iter().chain(sensitive);
             for (kept, column) in self
                 .features
@@ -126,7 +138,7 @@ impl Survey {
     ) -> Result<(Encoder, StreamFit)> {
         let rule = self.rule(&settings.partition);
         let constant = self.learner.constant();
-        let (encoder, sample) = self.finish(scaling, rule.policies.category)?;
+        let (encoder, sample) = self.finish(scaling, rule.policies)?;
         let settings = Settings {
             partition: rule,
             ..settings.clone()
@@ -144,7 +156,7 @@ impl Survey {
         watch: &Watch,
     ) -> Result<(Encoder, FeatureFit)> {
         let rule = self.rule(&settings.partition);
-        let (encoder, sample) = self.finish(scaling, rule.policies.category)?;
+        let (encoder, sample) = self.finish(scaling, rule.policies)?;
         let settings = FeatureSettings {
             partition: rule,
             ..settings.clone()
@@ -161,20 +173,20 @@ impl Survey {
         )
     }
 
-    fn finish(
-        self,
-        scaling: Scaling,
-        unseen: UnseenCategory,
-    ) -> Result<(Encoder, Sample<'static>)> {
-        if self.rows == 0 {
+    fn finish(self, scaling: Scaling, policies: Policies) -> Result<(Encoder, Sample<'static>)> {
+        let leaves_out = policies.missing == Missing::SensitiveFree;
+        if self.rows == 0 || (leaves_out && self.complete.0 == 0) {
             return Err(Error::TooFewRows {
                 what: "the table",
                 found: 0,
                 needed: 1,
             });
         }
-        let encoder = self.learner.finish(scaling, unseen);
-        let rows = self.draw.finish();
+        let encoder = self.learner.finish(scaling, policies.category);
+        let mut rows = self.draw.finish();
+        if leaves_out {
+            rows.retain(|row| self.numbers[self.places[row]].is_some());
+        }
         let order: Vec<usize> = rows.iter().map(|row| self.places[row]).collect();
         let columns = |kept: &[Kept]| -> Vec<Column> {
             kept.iter().map(|column| column.select(&order)).collect()
@@ -184,9 +196,22 @@ impl Survey {
             points,
             sensitive: Sensitive::new(columns(&self.sensitive), rows.len())?,
             weights: order.iter().map(|&place| self.weights[place]).collect(),
-            rows,
-            table_rows: self.rows,
-            table_weight: self.weight,
+            rows: if leaves_out {
+                let numbers = order.iter().filter_map(|&place| self.numbers[place]);
+                numbers.collect()
+            } else {
+                rows
+            },
+            table_rows: if leaves_out {
+                self.complete.0
+            } else {
+                self.rows
+            },
+            table_weight: if leaves_out {
+                self.complete.1
+            } else {
+                self.weight
+            },
         };
         Ok((encoder, sample))
     }

@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use oblivio::learn::Intercept;
 use oblivio::{
-    Binning, CellCount, Column, Error, FeatureSettings, KernelModel, KernelSettings, Kind, Missing,
-    Mode, Model, Points, Policies, Reference, Roles, Scaling, Sensitive, Settings, Training,
-    Transformer, UnseenCategory, Watch, kind_of,
+    AlignMethod, AlignRule, Binning, CellCount, Column, Error, FeatureSettings, KernelModel,
+    KernelSettings, Kind, Missing, Mode, Model, Points, Policies, Reference, Roles, Scaling,
+    Sensitive, Settings, Training, Transformer, UnseenCategory, Watch, kind_of,
 };
 use proptest::prelude::*;
 use safetensors::tensor::{Dtype, TensorView, serialize};
@@ -53,6 +53,35 @@ fn model() -> Model {
     fitted(&table()[2..4], &settings)
 }
 
+/// The same with aligned scores.
+fn aligned(method: AlignMethod) -> Model {
+    let mut settings = Settings {
+        align: Some(AlignRule {
+            method,
+            strength: 0.75,
+        }),
+        ..Settings::default()
+    };
+    settings.partition.cells = CellCount::Given(3);
+    fitted(&table()[2..4], &settings)
+}
+
+/// A model that has another for rows whose sex is missing.
+fn with_fallback(mode: Mode) -> Model {
+    let mut settings = Settings {
+        mode,
+        reference: if mode == Mode::MOblivious {
+            Reference::Half
+        } else {
+            Reference::All
+        },
+        ..Settings::default()
+    };
+    settings.partition.policies.missing = Missing::SensitiveFree;
+    let sex = (0..ROWS).map(|i| (i != 5).then_some(["F", "M"][i % 2]));
+    fitted(&[Column::texts("sex", sex)], &settings)
+}
+
 /// One model for every part a file can have.
 fn models() -> Vec<Model> {
     let plain = Settings {
@@ -83,13 +112,22 @@ fn models() -> Vec<Model> {
         (0..ROWS).map(|i| (i % 4 < 3).then_some(["F", "M"][i % 2])),
     );
     let table = table();
+    let mut joined = Settings::default();
+    joined.partition.min_rows = Some(4);
+    joined.partition.cells = CellCount::Given(4);
     vec![
         model(),
+        with_fallback(Mode::Oblivious),
+        // On half the rows, so that the second model has points of its own.
+        with_fallback(Mode::MOblivious),
+        fitted(&table[2..4], &joined),
         fitted(&[], &Settings::default()),
         fitted(&table[2..3], &plain),
         fitted(&table[2..3], &m_oblivious),
         fitted(&table[3..4], &bounded),
         fitted(&[sometimes], &missing),
+        aligned(AlignMethod::LocationScale),
+        aligned(AlignMethod::Quantile),
     ]
 }
 
@@ -217,6 +255,123 @@ fn nonsense_in_the_header_is_refused() {
     }
     let deep = format!("{{\"format\":1,\"kind\":{}", "[".repeat(100_000));
     assert!(Model::from_bytes(&file.with_text(&deep)).is_err());
+}
+
+#[test]
+fn nonsense_in_an_alignment_is_refused() {
+    let refused = |model: &Model, at: &str, value: Value| {
+        let file = File::of(&model.to_bytes().unwrap());
+        let mut document = file.document();
+        *document.pointer_mut(at).unwrap() = value;
+        let read = Model::from_bytes(&file.with_text(&document.to_string()));
+        assert!(read.is_err(), "{at}");
+    };
+    let moments = aligned(AlignMethod::LocationScale);
+    let base = "/header/alignment/by/cell-moments";
+    for (at, value) in [
+        ("cells/0/deviation", json!(-1.0)),
+        ("cells/0/mean", json!(null)),
+        ("mass/0", json!(0.0)),
+        ("mass/0", json!(-1.0)),
+        ("mass", json!([])),
+        ("cells", json!([])),
+        ("cells/0", json!(null)),
+        ("negligible", json!(-1.0)),
+    ] {
+        refused(&moments, &format!("{base}/{at}"), value);
+    }
+    let quantiles = aligned(AlignMethod::Quantile);
+    let base = "/header/alignment/by/cell-quantiles/cells/0";
+    for (at, value) in [
+        ("values", json!([])),
+        ("values", json!([2.0, 1.0])),
+        ("ranks", json!([0.5])),
+        ("ranks/0", json!(-0.1)),
+        ("ranks/0", json!(1.1)),
+    ] {
+        refused(&quantiles, &format!("{base}/{at}"), value);
+    }
+    for strength in [json!(-0.1), json!(1.1), json!(null)] {
+        refused(&quantiles, "/header/alignment/strength", strength);
+    }
+    // More cells than there are, and none at all.
+    let cells = "/header/alignment/by/cell-quantiles";
+    let table = json!({ "values": [1.0], "ranks": [0.5] });
+    let many = json!({
+        "mass": vec![1.0; 99],
+        "cells": vec![table; 99],
+        "negligible": 0.0,
+    });
+    refused(&quantiles, cells, many);
+    refused(&quantiles, "/header/cells", Value::Null);
+}
+
+#[test]
+fn nonsense_about_a_fallback_is_refused() {
+    let model = with_fallback(Mode::MOblivious);
+    assert!(model.predictor().fallback().is_some() && !model.needs_sensitive());
+    let file = File::of(&model.to_bytes().unwrap());
+    assert_eq!(
+        file.document().pointer("/header/fallback/own-points"),
+        Some(&json!(true))
+    );
+    let edits = [
+        ("/header/fallback/intercepts", json!([])),
+        ("/header/fallback/intercepts", json!([0.0, 0.0])),
+        ("/header/fallback/intercepts", json!([null])),
+        ("/header/fallback/own-points", json!(false)),
+        ("/header/fallback/own-points", json!(3)),
+        ("/header/fallback", json!({})),
+        ("/header/fallback", json!([1])),
+        ("/header/cells", json!(null)),
+    ];
+    for (pointer, value) in edits {
+        let mut document = file.document();
+        *document.pointer_mut(pointer).expect(pointer) = value.clone();
+        let read = Model::from_bytes(&file.with_text(&document.to_string()));
+        assert!(read.is_err(), "{pointer} = {value} was read");
+    }
+    let shared = with_fallback(Mode::Oblivious);
+    let file = File::of(&shared.to_bytes().unwrap());
+    let mut document = file.document();
+    // There are no points of its own to be read.
+    *document.pointer_mut("/header/fallback/own-points").unwrap() = json!(true);
+    assert!(Model::from_bytes(&file.with_text(&document.to_string())).is_err());
+    for (edit, value) in self::edits(&file.document()) {
+        let hostile = file.with_text(&value.to_string());
+        let read = catch_unwind(AssertUnwindSafe(|| Model::from_bytes(&hostile)));
+        assert!(read.is_ok(), "{edit} panics");
+    }
+}
+
+#[test]
+fn nonsense_about_joined_cells_is_refused() {
+    let mut settings = Settings::default();
+    settings.partition.min_rows = Some(4);
+    settings.partition.cells = CellCount::Given(4);
+    let model = fitted(&table()[2..4], &settings);
+    let file = File::of(&model.to_bytes().unwrap());
+    let ends = "/header/cells/partition/ends";
+    assert!(file.document().pointer(ends).is_some(), "no cell is joined");
+    let edits = [
+        (ends.to_owned(), json!([])),
+        (ends.to_owned(), json!([[0, 3]])),
+        (format!("{ends}/0"), json!([])),
+        (format!("{ends}/0"), json!([1, 3])),
+        (format!("{ends}/0"), json!([0, 4])),
+        (format!("{ends}/0"), json!([0, u32::MAX])),
+    ];
+    for (pointer, value) in edits {
+        let mut document = file.document();
+        *document.pointer_mut(&pointer).expect(&pointer) = value.clone();
+        let read = Model::from_bytes(&file.with_text(&document.to_string()));
+        // Without ends every cell is where it begins, as in files of older versions.
+        assert_eq!(
+            read.is_ok(),
+            value == json!([]) && pointer == ends,
+            "{pointer} = {value}"
+        );
+    }
 }
 
 #[test]
@@ -387,16 +542,21 @@ impl File {
     }
 }
 
-/// The three kinds of file, each with a reader that uses whatever it could read.
+/// The kinds of file, each with a reader that uses whatever it could read.
 type Case = (&'static str, Vec<u8>, fn(&[u8]));
 
 fn files() -> Vec<Case> {
+    let read_model = |bytes: &[u8]| {
+        if let Ok(model) = Model::from_bytes(bytes) {
+            use_model(&model);
+        }
+    };
+    let moments = aligned(AlignMethod::LocationScale);
+    let quantiles = aligned(AlignMethod::Quantile);
     vec![
-        ("ridge", model().to_bytes().unwrap(), |bytes| {
-            if let Ok(model) = Model::from_bytes(bytes) {
-                use_model(&model);
-            }
-        }),
+        ("ridge", model().to_bytes().unwrap(), read_model),
+        ("moments", moments.to_bytes().unwrap(), read_model),
+        ("quantiles", quantiles.to_bytes().unwrap(), read_model),
         ("features", features(), |bytes| {
             if let Ok(Transformer { encoder, features }) = Transformer::from_bytes(bytes) {
                 let partition = features.partition();

@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod completions;
 pub(crate) mod fit;
+pub(crate) mod frontier;
 pub(crate) mod inspect;
 pub(crate) mod predict;
 pub(crate) mod refresh;
@@ -10,3 +11,4 @@ pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod stream;
 pub(crate) mod transform;
+mod written;

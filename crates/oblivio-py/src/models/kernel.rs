@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict};
 use oblivio::{Features, KernelModel as Engine, Watch};
 
 use super::scores::feature_columns;
-use super::{Reduced, sensitive_columns, texts, uses_dict};
+use super::{Reduced, control_columns, sensitive_columns, texts, uses_dict};
 use crate::errors::raise;
 use crate::input::{NamedColumn, Table, sensitive};
 use crate::run;
@@ -141,6 +141,12 @@ impl KernelModel {
     #[getter]
     fn sensitive_columns(&self) -> Vec<(String, &'static str)> {
         sensitive_columns(Some(&self.0.partition))
+    }
+
+    /// The legitimate factors.
+    #[getter]
+    fn control_columns(&self) -> Vec<String> {
+        control_columns(Some(&self.0.partition))
     }
 
     /// The feature columns: name, and the levels of a categorical one.

@@ -29,6 +29,15 @@ fn sensitive_columns(partition: Option<&Partition>) -> Vec<(String, &'static str
     })
 }
 
+/// Columns that are needed besides the sensitive ones.
+fn control_columns(partition: Option<&Partition>) -> Vec<String> {
+    partition.map_or(Vec::new(), |partition| {
+        let own = |name: &&str| !partition.columns().any(|(column, _)| column == *name);
+        let needed = partition.needs().into_iter().filter(own);
+        needed.map(str::to_owned).collect()
+    })
+}
+
 /// How often policies were used, by name.
 fn uses_dict(py: Python<'_>, uses: Uses) -> PyResult<Bound<'_, PyDict>> {
     let counts = PyDict::new(py);
@@ -36,6 +45,7 @@ fn uses_dict(py: Python<'_>, uses: Uses) -> PyResult<Bound<'_, PyDict>> {
     counts.set_item("unseen_category", uses.unseen_category)?;
     counts.set_item("out_of_range", uses.out_of_range)?;
     counts.set_item("missing", uses.missing)?;
+    counts.set_item("sensitive_free", uses.sensitive_free)?;
     counts.set_item("unseen_level", uses.unseen_level)?;
     Ok(counts)
 }

@@ -9,7 +9,7 @@ use oblivio::{
     Training, Uses,
 };
 
-use super::{Reduced, rows_of, sensitive_columns, texts, uses_dict};
+use super::{Reduced, control_columns, rows_of, sensitive_columns, texts, uses_dict};
 use crate::errors::raise;
 use crate::input::{NamedColumn, Table, sensitive};
 use crate::settings::Common;
@@ -306,6 +306,29 @@ impl ScoreModel {
             PyArray1::from_slice(py, offsets.map_or(&[][..], |offsets| &offsets.by_cell))
         };
         self.0.scorers.iter().map(of).collect()
+    }
+
+    /// How the conditional mean is estimated, and the leave-one-out errors it was chosen by.
+    #[getter]
+    fn conditional_mean(&self) -> (Option<&'static str>, Vec<(String, f64)>) {
+        let offsets = self.0.predictor().offsets();
+        let partition = offsets.map(|offsets| &offsets.partition);
+        let choice = partition.and_then(|partition| partition.choice());
+        (
+            partition.map(|partition| partition.estimator().name()),
+            choice.map_or(Vec::new(), |choice| choice.scores.clone()),
+        )
+    }
+
+    /// The legitimate factors.
+    #[getter]
+    fn control_columns(&self) -> Vec<String> {
+        control_columns(
+            self.0
+                .predictor()
+                .offsets()
+                .map(|offsets| &offsets.partition),
+        )
     }
 
     /// The cells in words, each with its number of reference rows.

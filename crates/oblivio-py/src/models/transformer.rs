@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict};
 use oblivio::{Batch, Checkpoint, SensitiveRows, Training, Transformer, Uses};
 
 use super::scores::feature_columns;
-use super::{Reduced, rows_of, sensitive_columns, texts, uses_dict};
+use super::{Reduced, control_columns, rows_of, sensitive_columns, texts, uses_dict};
 use crate::errors::raise;
 use crate::input::{NamedColumn, Table, sensitive};
 use crate::{run, settings};
@@ -194,6 +194,12 @@ impl FeatureModel {
     #[getter]
     fn sensitive_columns(&self) -> Vec<(String, &'static str)> {
         sensitive_columns(self.0.features.partition())
+    }
+
+    /// The legitimate factors.
+    #[getter]
+    fn control_columns(&self) -> Vec<String> {
+        control_columns(self.0.features.partition())
     }
 
     /// The feature columns: name, and the levels of a categorical one.

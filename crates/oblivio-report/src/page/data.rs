@@ -88,7 +88,7 @@ pub(super) fn json(audit: &Audit, views: &[View], frontier: &[FrontierPoint]) ->
 }
 
 /// Nothing in it can end the element, start a comment, or break a line of a script.
-fn escaped(json: &str) -> String {
+pub(super) fn escaped(json: &str) -> String {
     json.replace('<', "\\u003c")
         .replace('>', "\\u003e")
         .replace('&', "\\u0026")

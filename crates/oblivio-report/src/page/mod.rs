@@ -5,6 +5,7 @@ mod cells;
 mod compact;
 mod data;
 mod distributions;
+mod document;
 mod facts;
 mod features;
 mod frontier;
@@ -13,19 +14,16 @@ mod measures;
 mod name;
 mod promises;
 mod spark;
+mod tradeoff;
 mod view;
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 use oblivio::Audit;
 
 use crate::text;
+use document::Document;
+pub use tradeoff::FrontierPage;
 use view::{View, views};
-
-const STYLE: &str = include_str!("style.css");
-
-/// Nothing is fetched: not even a page that was tampered with could send what it shows anywhere.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
-                      img-src data:; base-uri 'none'; form-action 'none'";
 
 /// The charts' script; empty if it was not there when this crate was built.
 const CHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/charts.js"));
@@ -72,31 +70,14 @@ impl Page<'_> {
 
     fn render(&self, charts: &str) -> String {
         let views = views(self.audit);
-        let title = text::name(self.title);
-        let page = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta http-equiv="Content-Security-Policy" content=(POLICY);
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    title { "Audit of " (title) }
-                    style { (PreEscaped(STYLE)) }
-                }
-                body {
-                    a.skip href="#main" { "Skip to the answer" }
-                    (self.header())
-                    main #main tabindex="-1" { (self.sections(&views, charts)) }
-                    footer { p { "One file, complete without a network: it holds counts, shares and means, and no row of the table." } }
-                    @if !charts.is_empty() {
-                        script type="application/json" id="audit" { (PreEscaped(data::json(self.audit, &views, self.frontier))) }
-                        script { (PreEscaped(charts)) }
-                    }
-                }
-            }
+        let document = Document {
+            title: &format!("Audit of {}", text::name(self.title)),
+            skip: "Skip to the answer",
+            header: self.header(),
+            main: self.sections(&views, charts),
+            data: &|| data::json(self.audit, &views, self.frontier),
         };
-        page.into_string()
+        document.html(charts)
     }
 
     fn header(&self) -> Markup {

@@ -478,3 +478,25 @@ fn feature_findings(audit: &Audit) -> Vec<FeatureFinding> {
     }
     features
 }
+
+/// A small frontier, of real fits on a simulated table.
+pub fn frontier() -> oblivio::Frontier {
+    use oblivio::{FrontierGrid, FrontierSettings, Roles, Scaling, Settings, Watch};
+    let table = oblivio::simulate::Simulation::from_name("ridge-1")
+        .and_then(|simulation| simulation.table(120, 1))
+        .unwrap_or_else(|error| panic!("{error}"));
+    let roles = Roles {
+        features: &table.features,
+        sensitive: &table.sensitive,
+        target: &table.targets[0],
+        labels: None,
+        weights: None,
+    };
+    FrontierGrid::default()
+        .candidates(&Settings::default())
+        .and_then(|candidates| {
+            let settings = FrontierSettings::default();
+            settings.run(roles, Scaling::Standard, &candidates, &Watch::default())
+        })
+        .unwrap_or_else(|error| panic!("{error}"))
+}

@@ -19,6 +19,7 @@ mod tally;
 mod transport;
 mod view;
 
+pub(crate) use adversary::auc::Ranking;
 pub use adversary::{Adversary, AdversaryKind, AdversaryScore, AdversarySettings, adversary};
 pub use cells::certificate;
 pub use distance_correlation::{DistanceCorrelation, distance_correlation};
@@ -28,5 +29,6 @@ pub use report::{
     Against, Audit, CellProfile, CellRows, FeatureFinding, Finding, Profile, Role, Subject,
 };
 pub use resampling::Resampling;
+pub(crate) use resampling::quantile;
 pub use run::{AuditRows, AuditSettings};
 pub use tally::{CellMean, CorrelationRatio, Tally, cell_means, correlation_ratio};

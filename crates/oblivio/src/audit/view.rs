@@ -40,8 +40,13 @@ impl View {
 
     fn new(rule: &PartitionRule, columns: Vec<Column>, weights: &[f64]) -> Result<Self> {
         let sensitive = Sensitive::new(columns.clone(), weights.len())?;
+        // What depends on S within joined cells would not be seen; small ones are called so instead.
+        let rule = PartitionRule {
+            min_rows: Some(1),
+            ..rule.clone()
+        };
         // Cells are cut on the very rows that are audited, so every row has one and every cell has rows.
-        let (partition, _) = Partition::fit(rule, &sensitive, weights)?;
+        let (partition, _) = Partition::fit(&rule, &sensitive, weights)?;
         Ok(Self {
             kinds: partition.columns().map(|(_, kind)| kind).collect(),
             cells: partition.assign(&sensitive)?.cells,

@@ -14,6 +14,8 @@ pub struct ClassProblem {
     settings: Settings,
     rows: Rows,
     decisions: Vec<Decided>,
+    /// Rows that do not count because they miss a sensitive value.
+    left_out: usize,
 }
 
 /// The targets 0 and 1 of a decision, and how much the class of each row counts.
@@ -39,7 +41,8 @@ impl Settings {
         }
         self.reference.check(data.points.len())?;
         let all: Vec<usize> = (0..data.targets.len()).collect();
-        let rows = data.rows(&all);
+        let (weights, left_out) = self.partition.counting(data.sensitive, data.weights)?;
+        let rows = data.weighted(&weights).rows(&all);
         // Rows that only estimate have no say in what a class counts, or whether there is one.
         let counted: Vec<usize> = all.into_iter().filter(|&i| rows.weights[i] > 0.0).collect();
         let reference = self.reference.renumbered(&counted);
@@ -51,6 +54,7 @@ impl Settings {
             decisions: self.decisions(data.targets, &training, classes)?,
             settings: self.clone(),
             rows,
+            left_out,
         })
     }
 
@@ -120,6 +124,7 @@ impl ClassProblem {
             targets,
             ..self.rows.training()
         };
-        self.settings.prepare_rows(training, emphasis)
+        let problem = self.settings.prepare_rows(training, emphasis)?;
+        Ok(problem.leaving_out(self.left_out))
     }
 }

@@ -6,15 +6,17 @@ use super::decision::Decision;
 use super::folds::{FOLDS, folds};
 use super::part::{Part, sum};
 use super::{CellSummary, Emphasised, Fit, Mode, Settings, Summary};
+use crate::align::AlignRule;
 use crate::conditional_mean::ConditionalMean;
+use crate::conditioning::{Observed, Of};
 use crate::error::{Error, Result, Warning};
 use crate::gram::{Change, Extended, FeatureGram, Gram};
 use crate::kernel::{Kernel, KernelMatrix};
 use crate::learn::{Answer, Learner, Spanning, Task};
 use crate::oblivious::{ObliviousMap, check_strength};
 use crate::partition::Partition;
-use crate::predictor::{Offsets, Predictor};
-use crate::sensitive_free::{Parity, Removal, Restraint};
+use crate::predictor::{Offsets, Predictor, cell_means};
+use crate::sensitive_free::{Parity, Removal, Restraint, Root};
 use crate::watch::Watch;
 
 /// A fit on the exact path.
@@ -24,6 +26,7 @@ pub(super) struct Exact {
     decision: Option<Decision>,
     pub(super) mode: Mode,
     strength: f64,
+    align: Option<AlignRule>,
     restraint: Restraint,
     seed: u64,
     has_sensitive: bool,
@@ -34,17 +37,26 @@ pub(super) struct Exact {
     warnings: Vec<Warning>,
 }
 
-/// What learning gives: coefficients on training rows and (perhaps) reference rows, and the means of h over the cells.
+/// What learning gives: coefficients on training rows and (perhaps) reference rows, and what is known of h given S.
 struct Learned {
     answer: Answer,
     reference: Vec<f64>,
-    cell_means: Vec<f64>,
+    given: Given,
     /// The strength of the offsets.
     strength: f64,
 }
 
+/// What is known of h given S, the intercept apart.
+enum Given {
+    /// Its means over the cells, or $\langle h, \beta_a\rangle$ for the features of S.
+    Means(Vec<f64>),
+    /// Its values at the reference rows.
+    Values(Vec<f64>),
+}
+
 impl Exact {
     pub(super) fn new(settings: &Settings, data: &Emphasised) -> Result<Self> {
+        let watch = &Watch::default();
         check_strength(settings.strength)?;
         let Emphasised {
             training: data,
@@ -66,16 +78,20 @@ impl Exact {
                 });
             }
         }
-        let mut rule = settings.partition.settled(data.sensitive);
-        if !mode.takes_off() {
-            // The cells of new rows are for the report only: no value is a reason to refuse.
-            rule.policies = rule.policies.for_report();
-        }
-        let (partition, mut warnings) = Partition::fit(
-            &rule,
-            &data.sensitive.select(&split.reference),
-            &super::part::pick(weights, &split.reference),
-        )?;
+        let kernel = settings
+            .kernel
+            .resolve(data.points, weights, settings.seed)?;
+        let rule = settings.cell_rule(settings.partition.settled(data.sensitive), mode)?;
+        let reference = data.sensitive.select(&split.reference);
+        let points = data.points.select(&split.reference);
+        let reference_weights = super::part::pick(weights, &split.reference);
+        let table = Observed::new(
+            &reference,
+            &reference_weights,
+            Of::Features(&kernel, &points),
+            settings.seed,
+        );
+        let (partition, mut warnings) = Partition::conditioned(&rule, table, watch)?;
         warnings.extend(data.warnings());
         let everywhere = partition.assign(data.sensitive)?;
         let counts = (&weights[..], &emphasis[..]);
@@ -85,16 +101,23 @@ impl Exact {
             mode,
             has_sensitive,
             strength: settings.strength,
+            align: settings.align,
             restraint: settings.restraint,
             seed: settings.seed,
-            kernel: settings
-                .kernel
-                .resolve(data.points, weights, settings.seed)?,
+            kernel,
             training: Part::new(data, counts, &everywhere, split.training),
             reference: Part::new(data, counts, &everywhere, split.reference),
             partition,
             warnings,
         })
+    }
+
+    /// The same rows in the mode sensitive-free.
+    pub(super) fn sensitive_free(&self) -> Self {
+        Self {
+            mode: Mode::SensitiveFree,
+            ..self.clone()
+        }
     }
 
     /// The same rows with another kernel.
@@ -109,25 +132,45 @@ impl Exact {
         let Learned {
             answer,
             reference: on_reference,
-            cell_means,
+            given,
             strength,
         } = self.learn(watch)?;
+        let offsets = if self.has_sensitive {
+            Some(self.offsets_of(given, strength, &answer, &on_reference, watch)?)
+        } else {
+            None
+        };
         let Self {
             training,
             reference,
             ..
         } = self;
-        let offsets = self
-            .has_sensitive
-            .then(|| Offsets::new(self.partition, strength, &cell_means));
-        let mut scores = answer.fitted.clone();
-        if let (Mode::MOblivious, Some(offsets)) = (self.mode, &offsets) {
-            for (row, score) in scores.iter_mut().enumerate() {
-                *score -= strength * offsets.of(&training.assignment, row);
-            }
+        let mut predictor = Predictor::assemble(
+            self.kernel,
+            answer.intercept,
+            &[
+                (&training.rows, &training.points, &answer.coefficients),
+                (&reference.rows, &reference.points, &on_reference),
+            ],
+            offsets,
+        );
+        if self.align.is_some() {
+            let before = predictor.expansion_at(&reference.points, watch)?;
+            predictor.align(
+                self.align,
+                &before,
+                &reference.assignment,
+                &reference.weights,
+            )?;
         }
-        let mut intercept = answer.intercept;
         let (threshold, (error, spread)) = if let Some(decision) = self.decision {
+            // What the oblivious features give has its offsets taken off.
+            let scores = if self.mode == Mode::MOblivious {
+                &predictor.less_offsets(&answer.fitted, &training.assignment)
+            } else {
+                &answer.fitted
+            };
+            let scores = predictor.aligned(scores, &training.assignment)?;
             decision.settle(&scores, &training.targets, &training.weights)
         } else {
             let centre = training.mean(|i| training.targets[i]);
@@ -135,16 +178,7 @@ impl Exact {
             let spread = training.root_mean_square(|i| training.targets[i] - centre);
             (0.0, (error, spread))
         };
-        intercept -= threshold;
-        let predictor = Predictor::assemble(
-            self.kernel,
-            intercept,
-            &[
-                (&training.rows, &training.points, &answer.coefficients),
-                (&reference.rows, &reference.points, &on_reference),
-            ],
-            offsets,
-        );
+        predictor.move_line(threshold);
         let mut warnings = self.warnings;
         warnings.extend(super::not_converged(&answer.effort));
         let summary = Summary {
@@ -185,15 +219,24 @@ impl Exact {
         let shifts = map.shifts(at.as_ref(), assignment);
         let gram = FeatureGram::oblivious(&map, points, assignment, &shifts);
         let answer = self.task.solve(&gram, self.training.outcomes(), watch)?;
-        let between = map.mean().shifts_at_means(&assignment.mixtures);
+        let between = map.mean().shifts_at_means(assignment.shifted());
+        let shifted = |i: usize, c: usize| match &assignment.smooth {
+            None => between[(c, assignment.cells[i] as usize)],
+            Some(features) => {
+                let row = features.col_as_slice(i);
+                row.iter()
+                    .enumerate()
+                    .map(|(p, d)| d * between[(c, p)])
+                    .sum()
+            }
+        };
+        let mean = |c: usize| {
+            sum(&answer.coefficients, |i| {
+                at[(i, c)] - self.strength * shifted(i, c)
+            })
+        };
         Ok(Learned {
-            cell_means: (0..self.partition.len())
-                .map(|c| {
-                    sum(&answer.coefficients, |i| {
-                        at[(i, c)] - self.strength * between[(c, assignment.cells[i] as usize)]
-                    })
-                })
-                .collect(),
+            given: Given::Means((0..map.mean().len()).map(mean).collect()),
             reference: map
                 .mean()
                 .expand(&answer.coefficients, assignment, self.strength),
@@ -214,7 +257,7 @@ impl Exact {
             let solution = ridge.solve_leaving_out(lower, targets, weights, watch)?;
             let left_out = solution.left_out.as_deref().unwrap_or(&solution.fitted);
             return Ok(Learned {
-                cell_means: training.cell_means(left_out, solution.intercept, &self.partition),
+                given: Given::less(left_out, solution.intercept),
                 reference: Vec::new(),
                 strength: self.strength,
                 answer: Answer {
@@ -226,16 +269,15 @@ impl Exact {
             });
         }
         let answer = self.task.solve(&gram, training.outcomes(), watch)?;
-        let cell_means = if self.overlap() {
-            let unseen = self.out_of_fold(watch)?;
-            training.cell_means(&unseen, answer.intercept, &self.partition)
+        let given = if self.overlap() {
+            Given::less(&self.out_of_fold(watch)?, answer.intercept)
         } else {
-            self.reference_means(&answer.coefficients, watch)?
+            Given::Values(self.at_reference(&answer.coefficients, watch)?)
         };
         Ok(Learned {
             answer,
             reference: Vec::new(),
-            cell_means,
+            given,
             strength: self.strength,
         })
     }
@@ -245,15 +287,15 @@ impl Exact {
         let training = &self.training;
         let gram = FeatureGram::plain(&self.kernel, &training.points);
         let answer = self.task.solve(&gram, training.outcomes(), watch)?;
-        let cell_means = if self.overlap() {
-            training.cell_means(&answer.fitted, answer.intercept, &self.partition)
+        let given = if self.overlap() {
+            Given::less(&answer.fitted, answer.intercept)
         } else {
-            self.reference_means(&answer.coefficients, watch)?
+            Given::Values(self.at_reference(&answer.coefficients, watch)?)
         };
         Ok(Learned {
             answer,
             reference: Vec::new(),
-            cell_means,
+            given,
             strength: 0.0,
         })
     }
@@ -268,9 +310,10 @@ impl Exact {
         let (answer, taken) = if let Restraint::Slack(epsilon) = self.restraint {
             self.solve_bounded(shifts.as_ref(), gram.as_ref(), epsilon, watch)?
         } else {
+            let root = self.root(&mean)?;
             let removal = Removal::new(
                 gram.as_ref(),
-                mean.shares(),
+                &root,
                 self.restraint,
                 (self.strength, self.task.penalty),
             )?;
@@ -281,12 +324,12 @@ impl Exact {
             (answer, taken)
         };
         let between = mean.shifts_at_means(&[]);
-        let cell_mean = |c: usize| {
+        let of_h = |c: usize| {
             let plain = sum(&answer.coefficients, |i| at[(i, c)]);
             plain - sum(&taken, |p| between[(c, p)])
         };
         Ok(Learned {
-            cell_means: (0..self.partition.len()).map(cell_mean).collect(),
+            given: Given::Means((0..mean.len()).map(of_h).collect()),
             reference: mean.expand_cells(&taken, taken.iter().sum()),
             strength: 0.0,
             answer,
@@ -371,14 +414,53 @@ impl Exact {
 
     pub(super) fn conditional_mean(&self, watch: &Watch) -> Result<ConditionalMean> {
         let reference = &self.reference;
-        ConditionalMean::estimate(
+        ConditionalMean::of(
             self.kernel.clone(),
             reference.points.clone(),
-            reference.assignment.cells.clone(),
+            &reference.assignment,
             &reference.weights,
-            self.partition.mass(),
+            &self.partition,
             watch,
         )
+    }
+
+    /// What is taken off, from what is known of h given S.
+    fn offsets_of(
+        &self,
+        given: Given,
+        strength: f64,
+        answer: &Answer,
+        on_reference: &[f64],
+        watch: &Watch,
+    ) -> Result<Offsets> {
+        let Part {
+            assignment,
+            weights,
+            ..
+        } = &self.reference;
+        let partition = self.partition.clone();
+        match given {
+            Given::Values(values) => self.regressed(&values, strength),
+            Given::Means(means) if partition.smooth.is_none() => {
+                Ok(Offsets::new(partition, strength, &means))
+            }
+            Given::Means(values) => {
+                let mut h = self.at_reference(&answer.coefficients, watch)?;
+                if !on_reference.is_empty() {
+                    let points = &self.reference.points;
+                    let more = KernelMatrix::of(&self.kernel, points).times(on_reference, watch)?;
+                    h.iter_mut().zip(more).for_each(|(h, v)| *h += v);
+                }
+                let means = cell_means(&partition, &h, assignment, weights);
+                let offsets = Offsets::new(partition, strength, &means);
+                Ok(offsets.with_regression(values, assignment, weights))
+            }
+        }
+    }
+
+    /// The root of the weights of the shifts.
+    pub(super) fn root(&self, mean: &ConditionalMean) -> Result<Root> {
+        mean.root(&self.reference.assignment, &self.reference.weights)
     }
 
     /// $\langle\phi(x_i), \mu_c\rangle$ for the training rows.
@@ -390,19 +472,34 @@ impl Exact {
         }
     }
 
-    /// The means over the cells of a plain expansion over the training rows, at reference rows apart from them.
-    pub(super) fn reference_means(&self, coefficients: &[f64], watch: &Watch) -> Result<Vec<f64>> {
+    /// The values at the reference rows of a plain expansion over the training rows.
+    pub(super) fn at_reference(&self, coefficients: &[f64], watch: &Watch) -> Result<Vec<f64>> {
         let groups = vec![0; self.training.rows.len()];
         let scores: Mat<f64> =
             KernelMatrix::between(&self.kernel, &self.reference.points, &self.training.points)?
                 .grouped_sums(coefficients, &groups, 1, watch)?;
-        Ok(self
-            .reference
-            .cell_means(scores.col_as_slice(0), 0.0, &self.partition))
+        Ok(scores.col_as_slice(0).to_vec())
+    }
+
+    /// The offsets of an h with these values at the reference rows.
+    pub(super) fn regressed(&self, values: &[f64], strength: f64) -> Result<Offsets> {
+        let Part {
+            assignment,
+            weights,
+            ..
+        } = &self.reference;
+        Offsets::regressed(&self.partition, strength, values, assignment, weights)
     }
 
     /// Whether the same rows train and estimate.
     pub(super) fn overlap(&self) -> bool {
         self.training.rows == self.reference.rows
+    }
+}
+
+impl Given {
+    /// Scores less the intercept.
+    fn less(scores: &[f64], intercept: f64) -> Self {
+        Self::Values(scores.iter().map(|score| score - intercept).collect())
     }
 }

@@ -7,16 +7,20 @@ use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use super::{CellSummary, Fit, GridPoint, Mode, Settings, Summary};
+use crate::align::{AlignRule, SampledScores};
 use crate::error::{Error, Result, Warning};
 use crate::features::CellShifts;
 use crate::gather::{Gather, Rows};
 use crate::landmarks::{Components, FeatureMap};
 use crate::learn::{Learner, Linear, Ridge, dot};
-use crate::moments::{Batch, CellFeatures, Design, Plan, PlanSettings, Sample, SensitiveRows};
+use crate::moments::{
+    Batch, CellFeatures, Design, Plan, PlanSettings, SAMPLE, Sample, SensitiveRows, SmoothFeatures,
+};
 use crate::named::Named;
 use crate::oblivious::check_strength;
 use crate::points::Points;
 use crate::predictor::{Offsets, Predictor};
+use crate::reference::Members;
 use crate::sensitive_free::Restraint;
 use crate::watch::Watch;
 
@@ -33,6 +37,11 @@ pub struct StreamFit {
     strength: f64,
     restraint: Restraint,
     has_sensitive: bool,
+    align: Option<AlignRule>,
+    seed: u64,
+    /// The reference rows of the sample, kept for an alignment. A fit that was taken up again has none, and asks for its rows once
+    /// more.
+    sample: Option<Arc<Rows>>,
     pub(crate) warnings: Vec<Warning>,
 }
 
@@ -42,6 +51,15 @@ pub struct Solved {
     summary: Summary,
     /// For offsets from leave-one-out scores.
     left_out: Option<LeftOut>,
+    align: Option<ToAlign>,
+}
+
+/// What an alignment will be fitted to.
+enum ToAlign {
+    /// h of the reference rows of the sample.
+    Sample(AlignRule, Vec<f64>, Arc<Rows>),
+    /// The same, collected as the rows come by again.
+    Coming(AlignRule, Box<SampledScores>, Members),
 }
 
 /// Leave-one-out scores, added up per cell as the rows come by again.
@@ -51,6 +69,8 @@ struct LeftOut {
     influence: (Mat<f64>, Vec<f64>, f64),
     /// The weighted sum of the scores in each cell.
     sums: Vec<f64>,
+    /// The regression on S, and $\sum wDh$.
+    smooth: Option<(SmoothFeatures, Vec<f64>)>,
 }
 
 impl StreamFit {
@@ -62,11 +82,8 @@ impl StreamFit {
         watch: &Watch,
     ) -> Result<Self> {
         let has_sensitive = !sample.sensitive.columns().is_empty();
-        let mut partition = settings.partition.clone();
-        if !settings.effective_mode(has_sensitive).takes_off() {
-            // The cells of new rows are for the report only: no value is a reason to refuse.
-            partition.policies = partition.policies.for_report();
-        }
+        let mode = settings.effective_mode(has_sensitive);
+        let partition = settings.cell_rule(settings.partition.clone(), mode)?;
         let plan_settings = PlanSettings {
             kernel: &settings.kernel,
             components,
@@ -79,7 +96,18 @@ impl StreamFit {
         settings.check()?;
         let (plan, members, warnings) = Plan::new(sample, &plan_settings, watch)?;
         let gather = Gather::new(&Arc::new(plan), members, sample.table_rows, true);
-        Self::of(settings, gather, warnings)
+        let mut fit = Self::of(settings, gather, warnings)?;
+        if fit.align.is_some() {
+            let estimates = |k: &usize| fit.gather.members.is_reference(sample.rows[*k]);
+            let places: Vec<usize> = (0..sample.rows.len()).filter(estimates).collect();
+            fit.sample = Some(Arc::new(Rows {
+                points: sample.points.select(&places),
+                sensitive: sample.sensitive.select(&places),
+                targets: None,
+                weights: super::part::pick(&sample.weights, &places),
+            }));
+        }
+        Ok(fit)
     }
 
     /// A fit with these moments.
@@ -103,6 +131,11 @@ impl StreamFit {
             strength: settings.strength,
             restraint: settings.restraint,
             has_sensitive,
+            align: settings
+                .align
+                .filter(|_| has_sensitive && settings.aligns()),
+            seed: settings.seed,
+            sample: None,
             warnings,
         })
     }
@@ -178,9 +211,10 @@ impl StreamFit {
             None => None,
         };
         let training = apart.as_ref().unwrap_or(&reference);
-        let cells = reference.cells()?;
-        let warnings = [&self.warnings[..], &cells.warnings].concat();
+        let cells = reference.cells(&self.plan)?;
         let (shift, uses) = cells.shifts(training)?;
+        let mut warnings = [&self.warnings[..], &cells.warnings].concat();
+        warnings.extend(super::left_out(uses));
         let taken = (self.mode == Mode::Oblivious).then_some((&shift, self.strength));
         let mut design = Design::new(training, taken)?;
         let turn = match self.mode {
@@ -198,6 +232,10 @@ impl StreamFit {
             influence: influence.of_map(self.plan.map.root()),
             map: self.plan.map.clone(),
             sums: vec![0.0; cells.partition.len()],
+            smooth: cells.smooth.clone().map(|smooth| {
+                let sums = vec![0.0; smooth.smooth.len()];
+                (smooth, sums)
+            }),
         });
         if let Some(turn) = &turn {
             let turned =
@@ -215,15 +253,45 @@ impl StreamFit {
             uses,
             warnings,
         };
+        let mut predictor = self.predictor(&linear, &cells, &reference.origin);
+        predictor.fallback = self.fallback(watch)?;
         Ok(Solved {
-            predictor: self.predictor(&linear, cells, &reference.origin),
+            align: self.to_align(&predictor, watch)?,
+            predictor,
             summary,
             left_out,
         })
     }
 
+    fn to_align(&self, predictor: &Predictor, watch: &Watch) -> Result<Option<ToAlign>> {
+        let Some(rule) = self.align else {
+            return Ok(None);
+        };
+        Ok(Some(if let Some(sample) = &self.sample {
+            let before = predictor.expansion_at(&sample.points, watch)?;
+            ToAlign::Sample(rule, before, Arc::clone(sample))
+        } else {
+            let coming = Box::new(SampledScores::new(SAMPLE, self.seed));
+            ToAlign::Coming(rule, coming, self.gather.members.clone())
+        }))
+    }
+
+    /// The model for rows that miss a sensitive value: a second solution of the same moments.
+    fn fallback(&self, watch: &Watch) -> Result<Option<Box<Predictor>>> {
+        let reads = self.mode.takes_off() || self.align.is_some();
+        if !(reads && self.plan.leaves_out()) {
+            return Ok(None);
+        }
+        let free = Self {
+            mode: Mode::SensitiveFree,
+            align: None,
+            ..self.clone()
+        };
+        Ok(Some(Box::new(free.solve(watch)?.predictor.without_cells())))
+    }
+
     /// $\langle w, R k_L(x)\rangle$ is an expansion over the basis with coefficients $Rw$.
-    fn predictor(&self, linear: &Linear, cells: CellFeatures, origin: &[f64]) -> Predictor {
+    fn predictor(&self, linear: &Linear, cells: &CellFeatures, origin: &[f64]) -> Predictor {
         let weights = faer::Col::from_fn(linear.weights.len(), |k| linear.weights[k]);
         let coefficients = self.plan.map.root() * &weights;
         let strength = if self.mode.takes_off() {
@@ -231,14 +299,15 @@ impl StreamFit {
         } else {
             0.0
         };
-        let means = cells.means_of(&linear.weights, origin);
         Predictor {
             basis: self.plan.map.basis.clone(),
             coefficients: coefficients.iter().copied().collect(),
             intercept: linear.intercept,
             offsets: self
                 .has_sensitive
-                .then(|| Offsets::new(cells.partition, strength, &means)),
+                .then(|| cells.offsets(&linear.weights, origin, strength)),
+            alignment: None,
+            fallback: None,
         }
     }
 }
@@ -247,24 +316,42 @@ impl Solved {
     /// Whether all rows must come by again before the fit is [`finish`](Self::finish)ed.
     ///
     /// The offsets of an m-oblivious model whose training rows estimate its means come from the scores of each row by the
-    /// model without that row.
+    /// model without that row. An alignment of a fit that was taken up again needs the scores of some rows.
     pub fn needs_rows(&self) -> bool {
-        self.left_out.is_some()
+        self.left_out.is_some() || matches!(self.align, Some(ToAlign::Coming(..)))
     }
 
     /// Adds rows, the same as before.
     pub fn update(&mut self, batch: Batch, watch: &Watch) -> Result<()> {
         const BLOCK: usize = 4096;
-        let (Some(left_out), Some(offsets)) = (&mut self.left_out, &self.predictor.offsets) else {
+        let (Some(offsets), true) = (&self.predictor.offsets, self.needs_rows()) else {
             return Ok(());
         };
         batch.check()?;
         let SensitiveRows::Columns(sensitive) = batch.sensitive else {
             return Ok(());
         };
-        let cells = offsets.partition.assign(sensitive)?.cells;
-        let rows: Vec<usize> = (0..batch.points.len()).collect();
-        for block in rows.chunks(BLOCK) {
+        let complete = offsets.partition.complete(sensitive)?;
+        if let Some(ToAlign::Coming(_, coming, _)) = &mut self.align {
+            let mut weights = vec![0.0; batch.points.len()];
+            for &row in &complete {
+                weights[row] = batch.weights.map_or(1.0, |weights| weights[row]);
+            }
+            let drawn = coming.draw(&weights);
+            let rows = Rows::select(&batch, sensitive, &drawn);
+            let before = self.predictor.expansion_at(&rows.points, watch)?;
+            let assignment = offsets.partition.assign(&rows.sensitive)?;
+            coming.add(
+                &before,
+                &rows.weights,
+                (assignment, offsets.partition.len()),
+            );
+        }
+        let Some(left_out) = &mut self.left_out else {
+            return Ok(());
+        };
+        let assignment = offsets.partition.assign(&sensitive.select(&complete))?;
+        for (number, block) in complete.chunks(BLOCK).enumerate() {
             let points = batch.points.select(block);
             let (leverages, values) = left_out.leverages(&points, &self.predictor.coefficients)?;
             for (k, &row) in block.iter().enumerate() {
@@ -276,7 +363,17 @@ impl Solved {
                 let residual = target - self.predictor.intercept - values[k];
                 // As in the exact path: one share of the row is taken away.
                 let score = target - residual / (1.0 - weight.min(1.0) * leverages[k]);
-                left_out.sums[cells[row] as usize] += weight * (score - self.predictor.intercept);
+                let value = weight * (score - self.predictor.intercept);
+                let place = number * BLOCK + k;
+                if let Some(sum) = left_out.sums.get_mut(assignment.cells[place] as usize) {
+                    *sum += value;
+                }
+                if let (Some((_, sums)), Some(features)) =
+                    (&mut left_out.smooth, &assignment.smooth)
+                {
+                    let own = features.col_as_slice(place);
+                    sums.iter_mut().zip(own).for_each(|(s, d)| *s += value * d);
+                }
             }
             watch.check()?;
         }
@@ -289,6 +386,7 @@ impl Solved {
             mut predictor,
             mut summary,
             left_out,
+            align,
         } = self;
         if let (Some(left_out), Some(offsets)) = (left_out, &mut predictor.offsets) {
             let mass = offsets.partition.mass().iter();
@@ -298,7 +396,29 @@ impl Solved {
                     what: "a leave-one-out score",
                 });
             }
-            *offsets = Offsets::new(offsets.partition.clone(), offsets.strength, &means);
+            let smooth = match left_out.smooth {
+                None => None,
+                Some((smooth, sums)) => {
+                    let cross = MatRef::from_column_major_slice(&sums, sums.len(), 1);
+                    let values = smooth.smooth.solve(smooth.gram.as_ref(), cross)?;
+                    Some(smooth.offsets(values.col_as_slice(0).to_vec()))
+                }
+            };
+            *offsets = Offsets {
+                smooth,
+                ..Offsets::new(offsets.partition.clone(), offsets.strength, &means)
+            };
+        }
+        match (align, &predictor.offsets) {
+            (Some(ToAlign::Sample(rule, before, rows)), Some(offsets)) => {
+                let assignment = offsets.partition.assign(&rows.sensitive)?;
+                predictor.align(Some(rule), &before, &assignment, &rows.weights)?;
+            }
+            (Some(ToAlign::Coming(rule, coming, members)), Some(_)) => {
+                let rows = coming.finish(&|number| members.is_reference(number));
+                predictor.align(Some(rule), &rows.before, &rows.assignment, &rows.weights)?;
+            }
+            _ => (),
         }
         summary.cells = CellSummary::of(&predictor);
         Ok(Fit {
@@ -316,11 +436,7 @@ pub(super) fn turn(
     restraint: Restraint,
     knobs: (f64, f64),
 ) -> Result<Mat<f64>> {
-    let shifts = CellShifts {
-        partition: cells.partition.clone(),
-        strength: 1.0,
-        means: cells.absolute(origin),
-    };
+    let shifts = CellShifts::of(cells, origin, 1.0);
     // Of the origin, an entry belongs to the target.
     let (turn, _) = shifts.turn(origin.len() - 1, restraint, knobs)?;
     Ok(turn)

@@ -56,7 +56,7 @@ impl Settings {
             });
         }
         let sums = moments.clone().whitened(watch)?;
-        let cells = sums.cells()?;
+        let cells = sums.cells(moments.plan())?;
         let (shift, _) = cells.shifts(&sums)?;
         let means = cells.absolute(&sums.origin);
         let mass = cells.partition.mass();
@@ -89,10 +89,17 @@ impl Settings {
                 let weights = turn.as_ref().map_or_else(|| weights.clone(), unturned);
                 // The mean score of a cell less that of all: what is left of the shift.
                 let centre = dot(&weights, &overall);
-                let remains = if oblivious { 1.0 - strength } else { 1.0 };
+                let taken = if oblivious { strength } else { 0.0 };
+                let smooth = cells.smooth.as_ref();
+                let smooth = smooth.map(|smooth| smooth.offsets(smooth.values_of(&weights)));
                 let left: Vec<f64> = means
                     .chunks(features)
-                    .map(|mean| remains * (dot(&weights, mean) - centre))
+                    .enumerate()
+                    .map(|(c, mean)| {
+                        let shift = dot(&weights, mean) - centre;
+                        let own = smooth.as_ref().map_or(shift, |smooth| smooth.by_cell[c]);
+                        shift - taken * own
+                    })
                     .collect();
                 let between: f64 = left.iter().zip(mass).map(|(d, m)| m * d * d).sum();
                 let most = left.iter().copied().fold(f64::NEG_INFINITY, f64::max);

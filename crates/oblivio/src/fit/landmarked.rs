@@ -1,26 +1,31 @@
 //! Classes on landmarks: the features of the rows are gone through again and again, and only numbers per row stay.
 
+use std::sync::Arc;
+
 use faer::{Mat, MatRef};
 
 use super::decision::Decision;
 use super::feature_rows::{InMemory, Without};
 use super::folds::{FOLDS, folds};
 use super::{CellSummary, Fit, Mode, Settings, Summary};
+use crate::align::AlignRule;
 use crate::error::{Error, Result, Warning};
 use crate::features::{FeatureSettings, ObliviousFeatures};
 use crate::gather::Rows;
 use crate::gram::FeatureRows;
-use crate::learn::{LinearAnswer, Outcomes, Task, dot};
-use crate::partition::{Assignment, Uses};
+use crate::learn::{Outcomes, Task, dot};
+use crate::moments::SAMPLE;
+use crate::partition::Assignment;
 use crate::points::Points;
 use crate::predictor::{Offsets, Predictor};
+use crate::random::Draw;
 use crate::reference::Reference;
 use crate::sensitive::Sensitive;
 use crate::sensitive_free::{Parity, Restraint};
 use crate::watch::Watch;
 
 /// A fit of classes on landmarks whose rows are in memory.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Landmarked {
     settings: Settings,
     rows: Rows,
@@ -40,6 +45,11 @@ pub struct Turned {
     turn: Option<Mat<f64>>,
     /// Directions that h must keep away from, and how far it may be from that.
     bounded: Option<(Mat<f64>, f64)>,
+    align: Option<AlignRule>,
+    /// Whether rows of the positive class alone are aligned.
+    positives: bool,
+    /// The rows that an alignment is fitted to; some of those that train if absent.
+    to_align: Option<Arc<Rows>>,
     warnings: Vec<Warning>,
 }
 
@@ -73,16 +83,13 @@ impl Settings {
             expected: "given, for these are features on landmarks",
             value: "none".into(),
         })?;
-        let mut partition = self.partition.clone();
-        if !self.mode.takes_off() || self.strength == 0.0 {
-            partition.policies = partition.policies.for_report();
-        }
+        let mode = self.effective_mode(true);
         let positives = self.mode == Mode::SensitiveFree && self.parity == Parity::Opportunity;
         Ok(FeatureSettings {
             kernel: self.kernel.clone(),
             components,
             strength: 1.0,
-            partition,
+            partition: self.cell_rule(self.partition.clone(), mode)?,
             reference: if positives {
                 Reference::Rows(positive())
             } else {
@@ -102,6 +109,13 @@ impl Landmarked {
         }
     }
 
+    /// The same rows in the mode sensitive-free.
+    pub(super) fn sensitive_free(&self) -> Self {
+        let mut free = self.clone();
+        free.settings.mode = Mode::SensitiveFree;
+        free
+    }
+
     pub(super) fn fit(self, watch: &Watch) -> Result<Fit> {
         let Self {
             settings,
@@ -118,7 +132,15 @@ impl Landmarked {
             .classifier_features(&positive)?
             .fit(rows.training(), watch)?;
         warnings.extend(super::constant_features(&rows.points));
-        let turned = Turned::new(&settings, features, warnings)?;
+        let mut turned = Turned::new(&settings, features, warnings)?;
+        if split.training != split.reference {
+            let reference = if turned.positives {
+                positive()
+            } else {
+                split.reference.clone()
+            };
+            turned = turned.aligned_on(&rows, &reference);
+        }
         let pick = |values: &[f64]| super::part::pick(values, &split.training);
         let seen = InMemory::new(
             &turned,
@@ -172,8 +194,21 @@ impl Turned {
             features,
             turn,
             bounded,
+            align: settings.align.filter(|_| settings.aligns()),
+            positives: mode == Mode::SensitiveFree && settings.parity == Parity::Opportunity,
+            to_align: None,
             warnings,
         })
+    }
+
+    /// The same, its alignment fitted to these reference rows of a table: as many of them as a sample has.
+    fn aligned_on(mut self, table: &Rows, reference: &[usize]) -> Self {
+        if self.align.is_some() {
+            let chosen = sampled(reference, self.seed);
+            let rows = Rows::select(&table.batch(), &table.sensitive, &chosen);
+            self.to_align = Some(Arc::new(rows));
+        }
+        self
     }
 
     /// Whether the features of so many rows are best kept in memory.
@@ -195,11 +230,17 @@ impl Turned {
     /// The cells of rows.
     pub fn assign(&self, sensitive: &Sensitive) -> Result<Assignment> {
         match &self.features.cells {
-            Some(cells) => cells.partition.assign(sensitive),
+            Some(cells) => {
+                let mut assignment = cells.partition.assign(sensitive)?;
+                // Of many rows these are large, and only some fits look at them again.
+                if self.mode != Mode::MOblivious && self.align.is_none() {
+                    assignment.smooth = None;
+                }
+                Ok(assignment)
+            }
             None => Ok(Assignment {
                 cells: vec![0; sensitive.len()],
-                mixtures: Vec::new(),
-                uses: Uses::default(),
+                ..Assignment::default()
             }),
         }
     }
@@ -227,36 +268,46 @@ impl Turned {
         let bounded = self.bounded.as_ref();
         let bounded = bounded.map(|(directions, epsilon)| (directions.as_ref(), *epsilon));
         let answer = self.task.solve_features(rows, outcomes, bounded, watch)?;
-        let means = if self.mode == Mode::MOblivious && labelled.estimated {
-            self.out_of_fold(rows, labelled, answer.intercept, watch)?
-        } else {
-            self.cell_means(&answer)
-        };
         let strength = if self.mode.takes_off() {
             self.strength
         } else {
             0.0
         };
-        let cells = self.features.cells.as_ref();
-        let offsets = cells.map(|cells| Offsets::new(cells.partition.clone(), strength, &means));
-        let mut scores = answer.fitted.clone();
-        if let (Mode::MOblivious, Some(offsets)) = (self.mode, &offsets) {
-            for (row, score) in scores.iter_mut().enumerate() {
-                *score -= strength * offsets.of(labelled.assignment, row);
+        let offsets = match &self.features.cells {
+            None => None,
+            Some(cells) if self.mode == Mode::MOblivious && labelled.estimated => {
+                let unseen = self.out_of_fold(rows, labelled, answer.intercept, watch)?;
+                let (of, weights) = (labelled.assignment, labelled.weights);
+                let partition = &cells.partition;
+                Some(Offsets::regressed(
+                    partition, strength, &unseen, of, weights,
+                )?)
             }
-        }
-        let (threshold, (error, spread)) =
-            self.decision
-                .settle(&scores, labelled.targets, labelled.weights);
+            Some(cells) => Some(cells.offsets(&self.unturned(&answer.weights), strength)),
+        };
         let reference_rows = offsets.as_ref().map_or(labelled.targets.len(), |offsets| {
             offsets.partition.counts().iter().sum()
         });
-        let predictor = Predictor {
+        let mut predictor = Predictor {
             basis: self.features.map.basis.clone(),
             coefficients: self.coefficients(&answer.weights),
-            intercept: answer.intercept - threshold,
+            intercept: answer.intercept,
             offsets,
+            alignment: None,
+            fallback: None,
         };
+        self.align(&mut predictor, &answer.fitted, labelled, watch)?;
+        // What the oblivious features give has its offsets taken off.
+        let scores = if self.mode == Mode::MOblivious {
+            &predictor.less_offsets(&answer.fitted, labelled.assignment)
+        } else {
+            &answer.fitted
+        };
+        let scores = predictor.aligned(scores, labelled.assignment)?;
+        let (threshold, (error, spread)) =
+            self.decision
+                .settle(&scores, labelled.targets, labelled.weights);
+        predictor.move_line(threshold);
         let mut warnings = self.warnings.clone();
         warnings.extend(super::not_converged(&answer.effort));
         let summary = Summary {
@@ -274,6 +325,36 @@ impl Turned {
             threshold,
             summary,
         })
+    }
+
+    /// Fits the alignment to the reference rows, or to a sample of those that train.
+    fn align(
+        &self,
+        predictor: &mut Predictor,
+        fitted: &[f64],
+        labelled: Labelled,
+        watch: &Watch,
+    ) -> Result<()> {
+        let (Some(_), Some(offsets)) = (self.align, &predictor.offsets) else {
+            return Ok(());
+        };
+        if let Some(rows) = &self.to_align {
+            let before = predictor.expansion_at(&rows.points, watch)?;
+            let assignment = offsets.partition.assign(&rows.sensitive)?;
+            return predictor.align(self.align, &before, &assignment, &rows.weights);
+        }
+        let counts = |i: &usize| !self.positives || labelled.targets[*i] > 0.0;
+        let counted: Vec<usize> = (0..fitted.len()).filter(counts).collect();
+        let rows = sampled(&counted, self.seed);
+        let assignment = labelled.assignment.select(&rows);
+        // Of the oblivious features the offsets are taken off already.
+        let taken = |row: usize| match self.mode {
+            Mode::Oblivious => offsets.strength * offsets.of(labelled.assignment, row),
+            _ => 0.0,
+        };
+        let before: Vec<f64> = rows.iter().map(|&i| fitted[i] + taken(i)).collect();
+        let weights = super::part::pick(labelled.weights, &rows);
+        predictor.align(self.align, &before, &assignment, &weights)
     }
 
     /// w on the features as they were before they were turned.
@@ -296,17 +377,7 @@ impl Turned {
             .collect()
     }
 
-    /// The means of h over the cells, from those of the features.
-    fn cell_means(&self, answer: &LinearAnswer) -> Vec<f64> {
-        let weights = self.unturned(&answer.weights);
-        let cells = self.features.cells.as_ref();
-        cells.map_or(Vec::new(), |cells| {
-            let means = cells.means.chunks(weights.len());
-            means.map(|mean| dot(&weights, mean)).collect()
-        })
-    }
-
-    /// The means over the cells of scores by machines that have not seen the row's fold, less the intercept.
+    /// The score of every row by a machine that has not seen its fold, less the intercept.
     fn out_of_fold(
         &self,
         rows: &dyn FeatureRows,
@@ -315,14 +386,7 @@ impl Turned {
         watch: &Watch,
     ) -> Result<Vec<f64>> {
         let fold_of = folds(labelled.targets, self.seed)?;
-        let mut sums = vec![
-            0.0;
-            self.features
-                .cells
-                .as_ref()
-                .map_or(0, |c| c.partition.len())
-        ];
-        let mut mass = vec![0.0; sums.len()];
+        let mut scores = vec![0.0; fold_of.len()];
         for fold in 0..FOLDS {
             let places: Vec<usize> = (0..fold_of.len()).filter(|&i| fold_of[i] != fold).collect();
             if places.len() == fold_of.len() {
@@ -345,22 +409,25 @@ impl Turned {
                     for j in (0..block.ncols()).filter(|j| fold_of[first + j] == fold) {
                         let values = block.col(j).iter().zip(&answer.weights);
                         let score: f64 = values.map(|(z, w)| z * w).sum();
-                        let cell = labelled.assignment.cells[first + j] as usize;
-                        let weight = labelled.weights[first + j];
-                        // A row of no cell of its own is a mixture of others, and estimates none.
-                        if cell < sums.len() {
-                            sums[cell] += weight * (score + answer.intercept - intercept);
-                            mass[cell] += weight;
-                        }
+                        scores[first + j] = score + answer.intercept - intercept;
                     }
                     Ok(())
                 },
                 watch,
             )?;
         }
-        let means = sums.iter().zip(&mass);
-        Ok(means.map(|(sum, mass)| sum / mass).collect())
+        Ok(scores)
     }
+}
+
+/// As many of these rows as a sample has.
+fn sampled(rows: &[usize], seed: u64) -> Vec<usize> {
+    let mut draw = Draw::new(SAMPLE, seed);
+    for _ in rows {
+        draw.next();
+    }
+    let places = draw.finish();
+    places.into_iter().map(|k| rows[k]).collect()
 }
 
 impl<'a> Labelled<'a> {

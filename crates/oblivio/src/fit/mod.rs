@@ -19,6 +19,7 @@ pub use self::grid::GridPoint;
 pub use self::landmarked::{Labelled, Turned};
 pub use self::path::{Bandwidths, Path, PathGrid};
 pub use self::problem::Problem;
+use crate::align::AlignRule;
 use crate::classes::{ClassWeights, Threshold};
 use crate::error::{Error, Result, Warning};
 use crate::gather::{Gather, Rows};
@@ -27,7 +28,7 @@ use crate::landmarks::Components;
 use crate::learn::{Effort, Intercept, Learner, Ridge, Solver, Task};
 use crate::moments::{Batch, Moments, Plan, Sample, SensitiveRows};
 use crate::named::Named;
-use crate::partition::{PartitionRule, Uses};
+use crate::partition::{Missing, PartitionRule, Uses};
 use crate::points::{Points, check_weights};
 use crate::predictor::Predictor;
 use crate::reference::Reference;
@@ -72,6 +73,10 @@ pub struct Settings {
     pub class_weights: ClassWeights,
     /// Where the line between classes is drawn.
     pub threshold: Threshold,
+    /// A second stage that makes the distributions of the scores equal; none if absent. It needs sensitive values to predict, in
+    /// any mode. It is fitted to the predictions at the reference rows, on landmarks at those among the 65 536 rows of the sample; for
+    /// a classifier whose rows are not in memory, at training rows. The path of penalties is that of the scores before it.
+    pub align: Option<AlignRule>,
     /// Landmarks of the explicit path; `None` is the exact path, whose cost grows with the square of the rows.
     pub components: Option<Components>,
     /// For everything random.
@@ -143,8 +148,8 @@ pub struct Summary {
     pub reference_rows: usize,
     /// The cells; none without sensitive columns.
     pub cells: Vec<CellSummary>,
-    /// Root mean squared error on the training rows, of m-oblivious fits before their offsets; the share on the wrong side for
-    /// classes, after them.
+    /// Root mean squared error on the training rows, of m-oblivious fits before their offsets, and before any alignment; the share on
+    /// the wrong side for classes, after them.
     pub error: f64,
     /// The same for the best constant.
     pub spread: f64,
@@ -190,6 +195,7 @@ impl Default for Settings {
             memory: None,
             class_weights: ClassWeights::default(),
             threshold: Threshold::default(),
+            align: None,
             components: None,
             seed: 0,
         }
@@ -228,14 +234,35 @@ impl Settings {
             return self.prepare_classes(data, 2)?.decision(0);
         }
         let emphasis = vec![1.0; data.targets.len()];
-        self.prepare_rows(data, &emphasis)
+        let (weights, left_out) = self.partition.counting(data.sensitive, data.weights)?;
+        let problem = self.prepare_rows(data.weighted(&weights), &emphasis)?;
+        Ok(problem.leaving_out(left_out))
+    }
+
+    /// The settings of the second model, for rows that miss a sensitive value: the same in the mode sensitive-free. `None`
+    /// where the policy asks for none, or the mode needs no sensitive value anyway.
+    pub fn fallback(&self) -> Option<Self> {
+        let asked = self.partition.policies.missing == Missing::SensitiveFree;
+        let needed = self.effective_mode(true).takes_off() || self.aligns();
+        (asked && needed).then(|| Self {
+            mode: Mode::SensitiveFree,
+            align: None,
+            // A plain score that is only aligned has none of its own.
+            strength: if self.strength > 0.0 {
+                self.strength
+            } else {
+                1.0
+            },
+            ..self.clone()
+        })
     }
 
     /// The exact fit of the rows that count.
     fn exact(&self, data: Training) -> Result<exact::Exact> {
         data.check()?;
         let emphasis = vec![1.0; data.targets.len()];
-        self.counted(data, &emphasis, &exact::Exact::new)
+        let (weights, _) = self.partition.counting(data.sensitive, data.weights)?;
+        self.counted(data.weighted(&weights), &emphasis, &exact::Exact::new)
     }
 
     /// The problem of the rows that count.
@@ -282,6 +309,9 @@ impl Settings {
         self.task().check()?;
         self.restraint.check()?;
         self.threshold.check()?;
+        if let Some(align) = self.align {
+            align.check()?;
+        }
         let classifies = self.learner.classifies();
         let free = self.mode == Mode::SensitiveFree;
         let slack = matches!(self.restraint, Restraint::Slack(_));
@@ -309,6 +339,12 @@ impl Settings {
                 "strength",
                 "1 where eta or epsilon says how much is taken out",
                 "another",
+            ),
+            (
+                self.aligns() && !self.partition.control.is_empty(),
+                "alignment",
+                "left out where legitimate factors are controlled for, since it would take out their part too",
+                "given",
             ),
             (
                 !classifies && self.threshold != Threshold::Zero,
@@ -348,8 +384,8 @@ impl Settings {
             expected: "given, for moments are sums over features",
             value: "none".into(),
         })?;
-        let counts = |i: &usize| sample.weights.is_none_or(|weights| weights[*i] > 0.0);
-        let counted: Vec<usize> = (0..sample.targets.len()).filter(counts).collect();
+        let (weights, _) = self.partition.counting(sample.sensitive, sample.weights)?;
+        let counted: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
         let settings = Self {
             partition: self.partition.settled(sample.sensitive),
             reference: Reference::All,
@@ -367,14 +403,18 @@ impl Settings {
 
     /// The predictor that moments amount to, all their rows training and estimating.
     ///
-    /// Not m-oblivious: the offsets of that mode need the scores of single rows.
+    /// Not m-oblivious and not aligned: that needs the scores of single rows.
     pub fn fit_moments(&self, moments: &Moments, watch: &Watch) -> Result<Fit> {
         let solved = StreamFit::of(self, Gather::of(moments.clone()), Vec::new())?.solve(watch)?;
         if solved.needs_rows() {
             return Err(Error::InvalidParameter {
                 name: "the mode of a fit from moments",
-                expected: "plain or oblivious, for m-oblivious offsets need the rows once more",
-                value: self.mode.name().into(),
+                expected: "plain or oblivious without alignment, for m-oblivious offsets and alignments need the rows once more",
+                value: format!(
+                    "{}{}",
+                    self.mode.name(),
+                    if self.aligns() { " with alignment" } else { "" }
+                ),
             });
         }
         solved.finish()
@@ -400,6 +440,35 @@ impl Settings {
         self.learner
             .classifies()
             .then_some(Decision(self.threshold))
+    }
+
+    /// Whether scores are aligned.
+    fn aligns(&self) -> bool {
+        self.align.is_some_and(|align| align.strength > 0.0)
+    }
+
+    /// The rule by which the conditional mean is made. Where no score depends on the S of new rows, cells are for the report only,
+    /// and no value is a reason to refuse.
+    fn cell_rule(&self, rule: PartitionRule, mode: Mode) -> Result<PartitionRule> {
+        if mode == Mode::SensitiveFree && matches!(self.restraint, Restraint::Slack(_)) {
+            let cells = rule.cells_only("cells, for epsilon bounds their means")?;
+            return Ok(self.seen(cells, mode));
+        }
+        if mode == Mode::Plain && !self.aligns() {
+            return Ok(rule.for_report());
+        }
+        Ok(self.seen(rule, mode))
+    }
+
+    /// The rule for a mode in which the S of new rows may or may not matter.
+    fn seen(&self, rule: PartitionRule, mode: Mode) -> PartitionRule {
+        if mode.takes_off() || self.aligns() {
+            return rule;
+        }
+        PartitionRule {
+            policies: rule.policies.for_report(),
+            ..rule
+        }
     }
 
     /// Without sensitive columns, and at strength 0, there is nothing to take out.
@@ -438,6 +507,14 @@ impl Training<'_> {
         Ok(())
     }
 
+    /// The same rows, each counting so often.
+    fn weighted<'w>(&'w self, weights: &'w [f64]) -> Training<'w> {
+        Training {
+            weights: Some(weights),
+            ..*self
+        }
+    }
+
     fn batch(&self) -> Batch<'_> {
         Batch {
             points: self.points,
@@ -474,6 +551,30 @@ impl Rows {
     }
 }
 
+impl Fit {
+    /// The fit with another of the same rows, in the mode sensitive-free, for rows that miss a sensitive value.
+    ///
+    /// Each draws its own line between classes, but where scores are logits: there the line is the same probability.
+    #[must_use]
+    pub fn with_fallback(mut self, other: Self, learner: Learner) -> Self {
+        let mut fallback = other.predictor.without_cells();
+        if learner == Learner::Logistic {
+            fallback.intercept += other.threshold - self.threshold;
+        }
+        self.predictor.fallback = Some(Box::new(fallback));
+        let not_converged = |w: &Warning| matches!(w, Warning::NotConverged { .. });
+        let remarks = other.summary.warnings.into_iter().filter(not_converged);
+        self.summary.warnings.extend(remarks);
+        self
+    }
+}
+
+/// A remark if rows were left out.
+fn left_out(uses: Uses) -> Option<Warning> {
+    let count = uses.sensitive_free;
+    (count > 0).then_some(Warning::LeftOutRows { count })
+}
+
 /// A remark if a learner did not come as near as it was asked.
 fn not_converged(effort: &Effort) -> Option<Warning> {
     (!effort.converged).then(|| Warning::NotConverged {
@@ -505,7 +606,7 @@ impl CellSummary {
                     label: offsets.partition.label(c),
                     rows: offsets.partition.counts()[c],
                     before,
-                    after: before - offsets.strength * offsets.by_cell[c],
+                    after: before - offsets.strength * offsets.taken(c),
                 }
             })
             .collect()

@@ -2,7 +2,7 @@
 
 use super::Training;
 use crate::learn::Outcomes;
-use crate::partition::{Assignment, Partition};
+use crate::partition::Assignment;
 use crate::points::Points;
 
 /// Training or reference rows, those of a cell together: the correction of a column of the oblivious matrix is then the
@@ -35,23 +35,6 @@ impl Part {
             assignment: everywhere.select(&rows),
             rows,
         }
-    }
-
-    /// The mean over each cell of the scores less the intercept; every cell has rows here.
-    pub(super) fn cell_means(
-        &self,
-        scores: &[f64],
-        intercept: f64,
-        partition: &Partition,
-    ) -> Vec<f64> {
-        let mut means = vec![0.0; partition.len()];
-        for (i, cell) in self.assignment.cells.iter().enumerate() {
-            means[*cell as usize] += self.weights[i] * (scores[i] - intercept);
-        }
-        for (mean, mass) in means.iter_mut().zip(partition.mass()) {
-            *mean /= mass;
-        }
-        means
     }
 
     /// What is to be learned from the rows.

@@ -190,15 +190,16 @@ impl Exact {
         }
         let mean = self.conditional_mean(watch)?;
         let at = self.at_training(&mean, watch)?;
-        let shifts = mean.shifts(at.as_ref(), &assignment.mixtures);
-        let gram = mean.shift_gram(&assignment.mixtures, &assignment.mixtures);
+        let shifts = mean.shifts(at.as_ref(), assignment.shifted());
+        let gram = mean.shift_gram(assignment.shifted(), assignment.shifted());
         let cells = shifts.ncols();
         if self.mode == Mode::SensitiveFree {
             let shifts = mean.shifts(at.as_ref(), &[]);
             let gram = mean.shift_gram(&[], &[]);
+            let root = self.root(&mean)?;
             let removed = |strength: &f64| {
                 let knobs = (*strength, 1.0);
-                let removal = Removal::new(gram.as_ref(), mean.shares(), Restraint::Hard, knobs)?;
+                let removal = Removal::new(gram.as_ref(), &root, Restraint::Hard, knobs)?;
                 Ok(removal.correction())
             };
             let corrections: Result<Vec<_>> = strengths.iter().map(removed).collect();
@@ -206,7 +207,10 @@ impl Exact {
         }
         let basis = Mat::from_fn(rows, 2 * cells, |i, j| {
             if j < cells {
-                f64::from(u8::from(assignment.cells[i] as usize == j))
+                match &assignment.smooth {
+                    None => f64::from(u8::from(assignment.cells[i] as usize == j)),
+                    Some(features) => features[(j, i)],
+                }
             } else {
                 -shifts[(i, j - cells)]
             }
@@ -223,13 +227,11 @@ impl Exact {
 
     /// The offsets of an m-oblivious fit: from its leave-one-out scores, or from reference rows that are apart.
     fn offsets(&self, fit: &PathFit, strength: f64, watch: &Watch) -> Result<Offsets> {
-        let means = if self.overlap() {
-            self.training
-                .cell_means(&fit.left_out, 0.0, &self.partition)
+        if self.overlap() {
+            self.regressed(&fit.left_out, strength)
         } else {
-            self.reference_means(&fit.coefficients, watch)?
-        };
-        Ok(Offsets::new(self.partition.clone(), strength, &means))
+            self.regressed(&self.at_reference(&fit.coefficients, watch)?, strength)
+        }
     }
 
     fn take_off(&self, offsets: &Offsets, scores: &mut [f64]) {

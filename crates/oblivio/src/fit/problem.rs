@@ -6,11 +6,19 @@ use super::{Emphasised, Fit, Settings, StreamFit, Training};
 use crate::error::Result;
 use crate::gather::Rows;
 use crate::landmarks::Components;
+use crate::learn::Learner;
 use crate::watch::Watch;
 
 /// The data of a fit, checked and copied: what is left is the long part.
 #[derive(Debug)]
-pub struct Problem(Path);
+pub struct Problem {
+    path: Path,
+    learner: Learner,
+    /// Whether rows that miss a sensitive value need a second model.
+    second: bool,
+    /// Rows that do not count because they miss one.
+    left_out: usize,
+}
 
 #[derive(Debug)]
 enum Path {
@@ -21,8 +29,38 @@ enum Path {
 
 impl Problem {
     pub(super) fn new(settings: &Settings, data: &Emphasised) -> Result<Self> {
+        let has_sensitive = !data.training.sensitive.columns().is_empty();
+        Ok(Self {
+            path: Path::new(settings, data)?,
+            learner: settings.learner,
+            second: has_sensitive && settings.fallback().is_some(),
+            left_out: 0,
+        })
+    }
+
+    /// The same with the number of rows that were left out.
+    pub(super) fn leaving_out(self, left_out: usize) -> Self {
+        Self { left_out, ..self }
+    }
+
+    /// Learns.
+    pub fn fit(self, watch: &Watch) -> Result<Fit> {
+        let second = self.second.then(|| self.path.sensitive_free()).flatten();
+        let mut fit = self.path.fit(watch)?;
+        if let Some(second) = second {
+            fit = fit.with_fallback(second.fit(watch)?, self.learner);
+        }
+        fit.summary.uses.sensitive_free += self.left_out;
+        let remark = super::left_out(fit.summary.uses);
+        fit.summary.warnings.extend(remark);
+        Ok(fit)
+    }
+}
+
+impl Path {
+    fn new(settings: &Settings, data: &Emphasised) -> Result<Self> {
         let Some(components) = settings.components else {
-            return Ok(Self(Path::Exact(Box::new(Exact::new(settings, data)?))));
+            return Ok(Self::Exact(Box::new(Exact::new(settings, data)?)));
         };
         components.check()?;
         let Training {
@@ -34,23 +72,31 @@ impl Problem {
         };
         let all: Vec<usize> = (0..targets.len()).collect();
         let rows = data.training.rows(&all);
-        Ok(Self(if settings.learner.classifies() {
+        Ok(if settings.learner.classifies() {
             let emphasis = data.emphasis.clone();
-            Path::Landmarked(Box::new(Landmarked::new(settings, rows, emphasis)))
+            Self::Landmarked(Box::new(Landmarked::new(settings, rows, emphasis)))
         } else {
-            Path::Moments(Box::new((settings, components, rows)))
-        }))
+            Self::Moments(Box::new((settings, components, rows)))
+        })
     }
 
-    /// Learns.
-    pub fn fit(self, watch: &Watch) -> Result<Fit> {
-        match self.0 {
-            Path::Exact(exact) => exact.fit(watch),
-            Path::Moments(parts) => {
+    /// The same in the mode sensitive-free; moments are solved for both modes at once.
+    fn sensitive_free(&self) -> Option<Self> {
+        match self {
+            Self::Exact(exact) => Some(Self::Exact(Box::new(exact.sensitive_free()))),
+            Self::Moments(_) => None,
+            Self::Landmarked(fit) => Some(Self::Landmarked(Box::new(fit.sensitive_free()))),
+        }
+    }
+
+    fn fit(self, watch: &Watch) -> Result<Fit> {
+        match self {
+            Self::Exact(exact) => exact.fit(watch),
+            Self::Moments(parts) => {
                 let (settings, components, rows) = *parts;
                 StreamFit::fit(&settings, components, &rows, watch)
             }
-            Path::Landmarked(landmarked) => landmarked.fit(watch),
+            Self::Landmarked(landmarked) => landmarked.fit(watch),
         }
     }
 }

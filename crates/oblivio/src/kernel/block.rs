@@ -101,7 +101,7 @@ impl<'a> Tile<'a> {
         self.columns
     }
 
-    fn as_mat(&mut self) -> MatMut<'_, f64> {
+    pub(crate) fn as_mat(&mut self) -> MatMut<'_, f64> {
         MatMut::from_column_major_slice_with_stride_mut(
             self.values,
             self.rows,

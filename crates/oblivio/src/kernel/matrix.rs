@@ -2,7 +2,8 @@
 //!
 //! Blocks do not depend on how many threads there are, so neither do the results, to the last bit.
 
-use faer::{Mat, MatMut, MatRef};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use super::Kernel;
@@ -318,6 +319,46 @@ impl<'k> KernelMatrix<'k> {
         count: usize,
         watch: &Watch,
     ) -> Result<Mat<f64>> {
+        self.row_sums(
+            count,
+            &|span, tile, sums| {
+                let (weights, groups) = (
+                    &weights[span.columns.clone()],
+                    &groups[span.columns.clone()],
+                );
+                block::accumulate(tile, weights, groups, sums);
+            },
+            watch,
+        )
+    }
+
+    /// The product with a matrix that has a row for every column of K, without storing K.
+    pub(crate) fn times_matrix(&self, right: MatRef<'_, f64>, watch: &Watch) -> Result<Mat<f64>> {
+        let count = right.ncols();
+        self.row_sums(
+            count,
+            &|span, tile, sums| {
+                let height = span.rows.len();
+                matmul(
+                    MatMut::from_column_major_slice_mut(sums, height, count),
+                    Accum::Add,
+                    tile.as_mat().as_ref(),
+                    right.subrows(span.columns.start, span.columns.len()),
+                    1.0,
+                    Par::Seq,
+                );
+            },
+            watch,
+        )
+    }
+
+    /// `count` sums for every row, to which `add` adds what a tile brings; those of a part of the rows one sum after the other.
+    fn row_sums(
+        &self,
+        count: usize,
+        add: &(dyn Fn(&Span, &mut Tile, &mut [f64]) + Sync),
+        watch: &Watch,
+    ) -> Result<Mat<f64>> {
         let (rows, columns) = self.shape;
         watch.begin("sums over the reference", rows.div_ceil(ROWS))?;
         let parts: Vec<Vec<f64>> = (0..rows.div_ceil(ROWS))
@@ -339,12 +380,7 @@ impl<'k> KernelMatrix<'k> {
                         let mut tile =
                             Tile::new(memory, rows.len(), rows.len(), span.columns.len());
                         self.fill(&span, &mut tile, spare);
-                        block::accumulate(
-                            &mut tile,
-                            &weights[span.columns.clone()],
-                            &groups[span.columns],
-                            &mut sums,
-                        );
+                        add(&span, &mut tile, &mut sums);
                     }
                     watch.advance();
                     sums

@@ -22,5 +22,5 @@ pub use path::{PathFit, RidgePath};
 pub use ridge::{Intercept, Ridge, Solution};
 pub use svm::{Certificate, Classified, LinearClassified, Margins, Svm, SvmSolver};
 pub use system::{Convergence, Solver};
-pub(crate) use task::{Answer, LinearAnswer, Outcomes, Task};
+pub(crate) use task::{Answer, Outcomes, Task};
 pub use task::{Effort, Learner};

@@ -1,18 +1,20 @@
 //! A fitted regression or classifier as bytes.
 
+use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
 use super::container::{kind_of, numbers, read, require, tensor, write};
 use super::{Card, Model};
+use crate::align::Alignment;
 use crate::basis::{Basis, Shape};
 use crate::classes::Classes;
 use crate::encoder::Encoder;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::oblivious::check_strength;
-use crate::partition::Partition;
+use crate::partition::{Partition, Smooth};
 use crate::points::Points;
-use crate::predictor::{Offsets, Predictor};
+use crate::predictor::{Offsets, Predictor, SmoothOffsets};
 
 const KIND: &str = "ridge";
 const CLASSIFIER: &str = "classifier";
@@ -28,10 +30,23 @@ struct Header {
     cells: Option<Cells>,
     card: Card,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    alignment: Option<Alignment>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     classes: Option<Classes>,
     /// Of the scores after the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     others: Vec<Other>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fallback: Option<Fallback>,
+}
+
+/// What the models for rows without sensitive values have apart from their tensors.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Fallback {
+    intercepts: Vec<f64>,
+    /// Whether they have points of their own; else those of the scores.
+    own_points: bool,
 }
 
 /// What another score has of its own.
@@ -40,6 +55,8 @@ struct Header {
 struct Other {
     intercept: f64,
     mean: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    alignment: Option<Alignment>,
 }
 
 /// [`Offsets`] without the numbers that are a tensor.
@@ -58,12 +75,14 @@ impl Model {
             basis,
             intercept,
             offsets,
+            alignment,
             ..
         } = self.predictor();
         let points = &basis.points;
         let other = |scorer: &Predictor| Other {
             intercept: scorer.intercept,
             mean: scorer.offsets().map_or(0.0, |offsets| offsets.mean),
+            alignment: scorer.alignment.clone(),
         };
         let header = Header {
             kernel: basis.kernel.to_string(),
@@ -76,8 +95,10 @@ impl Model {
                 mean: offsets.mean,
             }),
             card: self.card.clone(),
+            alignment: alignment.clone(),
             classes: self.classes.clone(),
             others: self.scorers[1..].iter().map(other).collect(),
+            fallback: self.fallback_header(),
         };
         // All scores one after the other.
         let all = |values: &dyn Fn(&Predictor) -> Vec<f64>| -> Vec<f64> {
@@ -88,13 +109,46 @@ impl Model {
             let offsets = scorer.offsets();
             offsets.map_or(Vec::new(), |offsets| offsets.by_cell.clone())
         });
-        let tensors = [
+        let smooth = all(&|scorer| {
+            let smooth = scorer.offsets().and_then(|offsets| offsets.smooth.as_ref());
+            smooth.map_or(Vec::new(), |smooth| {
+                [&smooth.values[..], &smooth.by_cell].concat()
+            })
+        });
+        let fallbacks: Vec<&Predictor> = self.fallbacks().collect();
+        let spare: Vec<f64> = fallbacks
+            .iter()
+            .flat_map(|f| &f.coefficients)
+            .copied()
+            .collect();
+        let mut tensors = vec![
             tensor("coefficients", &[coefficients.len()], &coefficients),
             tensor("offsets", &[by_cell.len()], &by_cell),
             tensor("points", &[points.len(), points.dim()], points.values()),
+            tensor("smooth", &[smooth.len()], &smooth),
         ];
+        if let (Some(fallback), Some(first)) = (&header.fallback, fallbacks.first()) {
+            tensors.push(tensor("fallback-coefficients", &[spare.len()], &spare));
+            if fallback.own_points {
+                let points = &first.basis.points;
+                let shape = [points.len(), points.dim()];
+                tensors.push(tensor("fallback-points", &shape, points.values()));
+            }
+        }
         let kind = self.classes.as_ref().map_or(KIND, |_| CLASSIFIER);
         write(kind, &header, &tensors)
+    }
+
+    fn fallbacks(&self) -> impl Iterator<Item = &Predictor> {
+        self.scorers.iter().filter_map(Predictor::fallback)
+    }
+
+    fn fallback_header(&self) -> Option<Fallback> {
+        let first = self.fallbacks().next()?;
+        Some(Fallback {
+            intercepts: self.fallbacks().map(|f| f.intercept).collect(),
+            own_points: first.basis != self.predictor().basis,
+        })
     }
 
     /// Reads a model file, trusting nothing in it.
@@ -108,10 +162,13 @@ impl Model {
         let (coefficients, _) = numbers(&tensors, "coefficients", 1)?;
         let (values, shape) = numbers(&tensors, "points", 2)?;
         let (by_cell, _) = numbers(&tensors, "offsets", 1)?;
+        // Files of older versions have cells only.
+        let (smooth, _) = numbers(&tensors, "smooth", 1).unwrap_or_default();
         let kernel: Kernel = header.kernel.parse()?;
         let first = Other {
             intercept: header.intercept,
             mean: header.cells.as_ref().map_or(0.0, |cells| cells.mean),
+            alignment: header.alignment,
         };
         let own: Vec<Other> = std::iter::once(first).chain(header.others).collect();
         let sound = |other: &Other| other.intercept.is_finite() && other.mean.is_finite();
@@ -145,10 +202,35 @@ impl Model {
             check_strength(cells.strength)?;
             require(cells.partition.is_sound(), "its partition")?;
         }
+        let aligns = |other: &Other| {
+            other.alignment.as_ref().is_none_or(|alignment| {
+                let known = alignment.cells().is_none_or(|known| known <= cells);
+                cells > 0 && alignment.is_sound() && known
+            })
+        };
+        require(own.iter().all(aligns), "its alignment")?;
         require(
             cells.checked_mul(own.len()) == Some(by_cell.len()),
             "the number of its offsets",
         )?;
+        let features = header
+            .cells
+            .as_ref()
+            .and_then(|of| of.partition.smooth.as_ref());
+        let features = features.map_or(0, Smooth::len);
+        let each = if features > 0 { features + cells } else { 0 };
+        require(
+            each.checked_mul(own.len()) == Some(smooth.len())
+                && smooth.iter().all(|v| v.is_finite()),
+            "the number of its smooth offsets",
+        )?;
+        let smooth_of = |k: usize| {
+            let own = &smooth[k * each..(k + 1) * each];
+            (features > 0).then(|| SmoothOffsets {
+                values: own[..features].to_vec(),
+                by_cell: own[features..].to_vec(),
+            })
+        };
         let scorer = |(k, other): (usize, &Other)| Predictor {
             basis: basis.clone(),
             coefficients: coefficients[k * count..(k + 1) * count].to_vec(),
@@ -158,14 +240,54 @@ impl Model {
                 strength: of.strength,
                 by_cell: by_cell[k * cells..(k + 1) * cells].to_vec(),
                 mean: other.mean,
+                smooth: smooth_of(k),
             }),
+            alignment: other.alignment.clone(),
+            fallback: None,
         };
-        let scorers = own.iter().enumerate().map(scorer).collect();
+        let mut scorers: Vec<Predictor> = own.iter().enumerate().map(scorer).collect();
+        if let Some(fallback) = &header.fallback {
+            require(header.cells.is_some(), "its fallback")?;
+            fallback.read(&tensors, &mut scorers)?;
+        }
         Ok(Self {
             encoder: header.encoder,
             scorers,
             classes: header.classes,
             card: header.card,
         })
+    }
+}
+
+impl Fallback {
+    /// Gives every score its model for rows without sensitive values.
+    fn read(&self, tensors: &SafeTensors, scorers: &mut [Predictor]) -> Result<()> {
+        let (coefficients, _) = numbers(tensors, "fallback-coefficients", 1)?;
+        let mut basis = scorers[0].basis.clone();
+        if self.own_points {
+            let (values, shape) = numbers(tensors, "fallback-points", 2)?;
+            require(shape[1] == basis.dim(), "the points of its fallback")?;
+            basis.points = Points::new(values, shape[1])?;
+        }
+        let count = basis.len();
+        require(
+            count > 0
+                && self.intercepts.len() == scorers.len()
+                && self.intercepts.iter().all(|c| c.is_finite())
+                && count.checked_mul(scorers.len()) == Some(coefficients.len()),
+            "its fallback",
+        )?;
+        let own = self.intercepts.iter().zip(coefficients.chunks(count));
+        for (scorer, (intercept, coefficients)) in scorers.iter_mut().zip(own) {
+            scorer.fallback = Some(Box::new(Predictor {
+                basis: basis.clone(),
+                coefficients: coefficients.to_vec(),
+                intercept: *intercept,
+                offsets: None,
+                alignment: None,
+                fallback: None,
+            }));
+        }
+        Ok(())
     }
 }

@@ -194,7 +194,9 @@ impl Model {
             .chain(all)
             .flat_map(|m| m.scorers)
             .collect();
-        prune(&mut scorers);
+        prune(&mut scorers.iter_mut().collect::<Vec<_>>());
+        let fallbacks = scorers.iter_mut().filter_map(|s| s.fallback.as_deref_mut());
+        prune(&mut fallbacks.collect::<Vec<_>>());
         let model = Self {
             encoder,
             scorers,
@@ -209,22 +211,22 @@ impl Model {
         &self.scorers[0]
     }
 
-    /// Whether predictions depend on the sensitive values given.
+    /// Whether rows without sensitive values are refused.
     pub fn needs_sensitive(&self) -> bool {
         self.scorers.iter().any(Predictor::needs_sensitive)
     }
 
     /// The names of the sensitive columns, whether or not they are needed to predict.
     pub fn sensitive_columns(&self) -> Vec<&str> {
-        self.predictor().offsets().map_or(Vec::new(), |offsets| {
-            offsets.partition.columns().map(|(name, _)| name).collect()
-        })
+        self.predictor()
+            .offsets()
+            .map_or(Vec::new(), |offsets| offsets.partition.needs())
     }
 
     /// Scores the rows of a table, its columns found by name.
     ///
-    /// Sensitive columns are used if all are there; a model that needs them refuses a table without. There is one prediction
-    /// for each score.
+    /// Sensitive columns are used if all are there; a model that needs them refuses a table without, and one with a fallback
+    /// scores all of its rows by that. There is one prediction for each score.
     pub fn predict(&self, table: &[Column], watch: &Watch) -> Result<Vec<Prediction>> {
         let (points, unseen_level) = self.encoder.encode(table)?;
         let columns: Result<Vec<Column>> = self
@@ -251,7 +253,7 @@ impl Card {
         // What takes nothing off is plain, whatever was asked for.
         let plain = settings.strength == 0.0
             || predictor.offsets().is_none()
-            || (settings.mode.takes_off() && !predictor.needs_sensitive());
+            || (settings.mode.takes_off() && predictor.strength() == 0.0);
         let mode = if plain { Mode::Plain } else { settings.mode };
         Self {
             target: target.into(),
@@ -273,7 +275,7 @@ impl Card {
 }
 
 /// The encoding of a table's columns, its points and its sensitive part.
-fn encoded(
+pub(crate) fn encoded(
     roles: &Roles,
     scaling: Scaling,
     settings: &Settings,
@@ -311,7 +313,7 @@ fn ridge() -> String {
 }
 
 /// Leaves out points that no score uses.
-fn prune(scorers: &mut [Predictor]) {
+fn prune(scorers: &mut [&mut Predictor]) {
     let Some(first) = scorers.first() else {
         return;
     };

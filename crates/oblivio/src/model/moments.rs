@@ -15,7 +15,7 @@ use crate::gather::Gather;
 use crate::kernel::Kernel;
 use crate::landmarks::FeatureMap;
 use crate::moments::{Moments, Pending, Plan, Scratch, SensitivePlan, SensitiveSums, Sums};
-use crate::partition::{Cuts, Slots};
+use crate::partition::{Cuts, Slots, Uses};
 use crate::points::Points;
 use crate::reference::Members;
 
@@ -33,6 +33,9 @@ struct SumsHeader {
     rows: usize,
     /// The cuts as they have grown, the keys of the slots and their rows; absent where ψ is not cells.
     slots: Option<(Cuts, Vec<Vec<u32>>, Vec<usize>)>,
+    /// Rows of each cell of a plan with smooth features, and the policies they needed.
+    #[serde(default)]
+    placed: (Vec<usize>, Uses),
     pending: Vec<usize>,
 }
 
@@ -81,6 +84,7 @@ impl PlanHeader {
         let sound = match &self.sensitive {
             SensitivePlan::Cells(cuts) => cuts.is_sound(&[]),
             SensitivePlan::Features { ridge, .. } => *ridge >= 0.0 && ridge.is_finite(),
+            SensitivePlan::Smooth(partition) => partition.is_sound() && partition.smooth.is_some(),
         };
         let basis = Basis {
             kernel,
@@ -112,6 +116,10 @@ impl SumsHeader {
                 }
                 SensitiveSums::Dense { .. } => None,
             },
+            placed: match &moments.sums.sensitive {
+                SensitiveSums::Cells { .. } => (Vec::new(), Uses::default()),
+                SensitiveSums::Dense { placed, .. } => placed.clone(),
+            },
             pending: moments.pending.slots.clone(),
         }
     }
@@ -141,13 +149,15 @@ impl SumsHeader {
                     _ => return Err(invalid("its cells make no sense")),
                 }
             }
-            (None, SensitiveSums::Dense { count, .. }) => {
+            (None, SensitiveSums::Dense { count, placed, .. }) => {
                 let gram = vector("gram")?;
                 shape(gram.len() == count * count && sums.len() == count * width)?;
+                shape(self.placed.0.len() == placed.0.len())?;
                 SensitiveSums::Dense {
                     count: *count,
                     gram,
                     sums,
+                    placed: self.placed,
                 }
             }
             _ => return Err(invalid("its sensitive sums make no sense")),

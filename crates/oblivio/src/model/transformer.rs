@@ -1,18 +1,20 @@
 //! Feature maps and kernels that can leave the program: the encoding of their columns beside them, and bytes to keep them in.
 
+use faer::MatRef;
 use serde::{Deserialize, Serialize};
 
 use super::container::{numbers, read, require, tensor, write};
 use crate::basis::{Basis, Shape};
 use crate::column::Column;
 use crate::conditional_mean::ConditionalMean;
+use crate::conditioning::{Observed, Of};
 use crate::encoder::{Encoder, find};
 use crate::error::{Result, Warning};
 use crate::features::{CellShifts, ObliviousFeatures};
 use crate::kernel::{Gamma, Kernel};
 use crate::landmarks::FeatureMap;
 use crate::oblivious::{ObliviousMap, check_strength};
-use crate::partition::{Partition, PartitionRule, Uses};
+use crate::partition::{Assignment, Partition, PartitionRule, Smooth, Uses};
 use crate::points::Points;
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
@@ -51,9 +53,9 @@ impl Transformer {
 
     /// The names of the sensitive columns, all needed to transform.
     pub fn sensitive_columns(&self) -> Vec<&str> {
-        self.features.partition().map_or(Vec::new(), |partition| {
-            partition.columns().map(|(name, _)| name).collect()
-        })
+        self.features
+            .partition()
+            .map_or(Vec::new(), Partition::needs)
     }
 
     /// The features of the rows of a table, row after row, its columns found by name; and how often a policy was needed.
@@ -87,7 +89,9 @@ impl Transformer {
         };
         let (count, points) = (map.len(), &map.basis.points);
         let means = cells.as_ref().map_or(&[][..], |cells| &cells.means);
+        let directions = cells.as_ref().map_or(&[][..], |cells| &cells.directions);
         let tensors = [
+            tensor("directions", &[directions.len()], directions),
             tensor("landmarks", &[points.len(), points.dim()], points.values()),
             tensor("means", &[means.len() / count, count], means),
             tensor("root", &[count, count], &map.root),
@@ -101,6 +105,8 @@ impl Transformer {
         let (values, shape) = numbers(&tensors, "landmarks", 2)?;
         let (root, root_shape) = numbers(&tensors, "root", 2)?;
         let (means, means_shape) = numbers(&tensors, "means", 2)?;
+        // Files of older versions have cells only.
+        let (directions, _) = numbers(&tensors, "directions", 1).unwrap_or_default();
         let kernel: Kernel = header.kernel.parse()?;
         require(header.encoder.is_sound(), "the encoding of its columns")?;
         let basis = Basis {
@@ -124,7 +130,16 @@ impl Transformer {
                     cells.partition.is_sound() && cells.partition.len() == means_shape[0],
                     "its partition",
                 )?;
-                Some(CellShifts { means, ..cells })
+                let features = cells.partition.smooth.as_ref().map_or(0, Smooth::len);
+                require(
+                    features.checked_mul(count) == Some(directions.len()),
+                    "its regression on sensitive values",
+                )?;
+                Some(CellShifts {
+                    means,
+                    directions,
+                    ..cells
+                })
             }
         };
         let map = FeatureMap { basis, root };
@@ -159,6 +174,9 @@ pub struct KernelModel {
     pub partition: Partition,
     /// From points and cells to inner products.
     pub map: ObliviousMap,
+    /// The cells of the reference rows, and how often each counts.
+    assignment: Assignment,
+    weights: Vec<f64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -185,16 +203,19 @@ impl KernelModel {
         let rows: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
         let (points, sensitive) = (points.select(&rows), sensitive.select(&rows));
         let weights: Vec<f64> = rows.iter().map(|&i| weights[i]).collect();
-        let (partition, warnings) = Partition::fit(&settings.partition, &sensitive, &weights)?;
         let kernel = settings.kernel.resolve(&points, &weights, settings.seed)?;
-        let cells = partition.assign(&sensitive)?.cells;
-        let mean =
-            ConditionalMean::estimate(kernel, points, cells, &weights, partition.mass(), watch)?;
+        let of = Of::Features(&kernel, &points);
+        let table = Observed::new(&sensitive, &weights, of, settings.seed);
+        let (partition, warnings) = Partition::conditioned(&settings.partition, table, watch)?;
+        let assignment = partition.assign(&sensitive)?;
+        let mean = ConditionalMean::of(kernel, points, &assignment, &weights, &partition, watch)?;
         let map = ObliviousMap::new(mean, settings.strength)?;
         let model = Self {
             encoder,
             partition,
             map,
+            assignment,
+            weights,
         };
         Ok((model, warnings))
     }
@@ -207,17 +228,25 @@ impl KernelModel {
             encoder: self.encoder.clone(),
             partition: self.partition.clone(),
             strength: self.map.strength(),
-            cells: mean.cells().to_vec(),
+            cells: self.assignment.cells.clone(),
         };
         let reference = mean.reference();
-        let weights = mean.row_weights(self.partition.mass());
+        let weights = &self.weights;
+        let rows = weights.len();
+        let smooth: Vec<f64> = match &self.assignment.smooth {
+            None => Vec::new(),
+            Some(features) => (0..rows)
+                .flat_map(|i| features.col_as_slice(i).to_vec())
+                .collect(),
+        };
         let tensors = [
             tensor(
                 "reference",
                 &[reference.len(), reference.dim()],
                 reference.values(),
             ),
-            tensor("weights", &[weights.len()], &weights),
+            tensor("smooth", &[smooth.len()], &smooth),
+            tensor("weights", &[weights.len()], weights),
         ];
         write("kernel", &header, &tensors)
     }
@@ -227,6 +256,9 @@ impl KernelModel {
         let (header, tensors): (KernelHeader, _) = read(bytes, "kernel")?;
         let (values, shape) = numbers(&tensors, "reference", 2)?;
         let (weights, _) = numbers(&tensors, "weights", 1)?;
+        // Files of older versions have cells only.
+        let (smooth, _) = numbers(&tensors, "smooth", 1).unwrap_or_default();
+        let features = header.partition.smooth.as_ref().map_or(0, Smooth::len);
         let kernel: Kernel = header.kernel.parse()?;
         let count = header.partition.len();
         require(
@@ -236,23 +268,32 @@ impl KernelModel {
         require(
             header.partition.is_sound()
                 && header.cells.len() == shape[0]
+                && features.checked_mul(shape[0]) == Some(smooth.len())
                 && weights.len() == shape[0]
                 && weights.iter().all(|weight| *weight > 0.0)
                 && header.cells.iter().all(|cell| (*cell as usize) < count),
             "its partition",
         )?;
-        let mean = ConditionalMean::estimate(
+        let assignment = Assignment {
+            cells: header.cells,
+            smooth: (features > 0)
+                .then(|| MatRef::from_column_major_slice(&smooth, features, shape[0]).to_owned()),
+            ..Assignment::default()
+        };
+        let mean = ConditionalMean::of(
             kernel,
             Points::new(values, shape[1])?,
-            header.cells,
+            &assignment,
             &weights,
-            header.partition.mass(),
+            &header.partition,
             watch,
         )?;
         Ok(Self {
             encoder: header.encoder,
             partition: header.partition,
             map: ObliviousMap::new(mean, header.strength)?,
+            assignment,
+            weights,
         })
     }
 }

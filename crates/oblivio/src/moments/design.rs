@@ -1,7 +1,7 @@
 //! The second moments of features, as a linear learner needs them.
 
 use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par, Side};
+use faer::{Accum, Mat, MatRef, Par};
 
 use super::sums::{SensitiveSums, Sums};
 use crate::error::{Error, Result};
@@ -41,7 +41,9 @@ impl Design {
         if let Some((shift, strength)) = shift {
             let (count, gram, cross) = match &sums.sensitive {
                 SensitiveSums::Cells { sums, .. } => (sums.len() / width, None, sums),
-                SensitiveSums::Dense { count, gram, sums } => (*count, Some(gram), sums),
+                SensitiveSums::Dense {
+                    count, gram, sums, ..
+                } => (*count, Some(gram), sums),
             };
             let delta = MatRef::from_column_major_slice(&shift.by_feature, features, count);
             let cross = MatRef::from_column_major_slice(cross, width, count);
@@ -176,51 +178,4 @@ pub(super) fn translate(second: &mut Mat<f64>, shift: &[f64]) {
         second[(*j, last)] += weight * vj;
         second[(last, *j)] += weight * vj;
     }
-}
-
-/// Coefficients B with $(G_c + \rho I)B = C$ where $G_c = G - ss^\top/W$ is centred: the regression of features on ψ.
-///
-/// At ρ = 0 the pseudo-inverse is taken after scaling every ψ to unit variance, which changes no fitted value.
-pub(super) fn regression(
-    gram: MatRef<'_, f64>,
-    mass: &[f64],
-    weight: f64,
-    cross: MatRef<'_, f64>,
-    ridge: f64,
-) -> Result<Mat<f64>> {
-    let count = gram.nrows();
-    let centred = |i: usize, j: usize| gram[(i, j)] - mass[i] * mass[j] / weight;
-    let scale: Vec<f64> = (0..count)
-        .map(|i| {
-            let variance = centred(i, i) + ridge;
-            // What is lost in the rounding of its own sum is constant.
-            if variance > 1e-13 * gram[(i, i)] {
-                variance.sqrt().recip()
-            } else {
-                0.0
-            }
-        })
-        .collect();
-    let scaled = Mat::from_fn(count, count, |i, j| {
-        let diagonal = if i == j { ridge } else { 0.0 };
-        scale[i] * scale[j] * (centred(i, j) + diagonal)
-    });
-    let eigen = scaled
-        .as_ref()
-        .self_adjoint_eigen(Side::Lower)
-        .map_err(|_| Error::Overflow {
-            what: "the second moments of the sensitive features",
-        })?;
-    let values: Vec<f64> = eigen.S().column_vector().iter().copied().collect();
-    let floor = values.iter().fold(0.0f64, |a, b| a.max(*b)) * 1e-11;
-    let right = Mat::from_fn(count, cross.ncols(), |i, k| scale[i] * cross[(i, k)]);
-    let mut turned = eigen.U().transpose() * &right;
-    for (i, value) in values.into_iter().enumerate() {
-        let inverse = if value > floor { value.recip() } else { 0.0 };
-        turned.row_mut(i).iter_mut().for_each(|v| *v *= inverse);
-    }
-    let solved = eigen.U() * &turned;
-    Ok(Mat::from_fn(count, cross.ncols(), |i, k| {
-        scale[i] * solved[(i, k)]
-    }))
 }

@@ -12,15 +12,15 @@ use rayon::prelude::*;
 
 pub use self::design::Design;
 pub(crate) use self::design::Shift;
-use self::design::regression;
 pub use self::plan::Plan;
 pub(crate) use self::plan::{PlanSettings, SAMPLE, Sample, SensitivePlan};
 use self::sums::{Block, Psi};
 pub(crate) use self::sums::{SensitiveSums, Sums};
 use crate::error::{Error, Result, Warning};
 use crate::oblivious::check_strength;
-use crate::partition::{Partition, Place, Slots, Uses};
+use crate::partition::{Assignment, Partition, Place, Slots, Smooth, Uses, regression};
 use crate::points::{Points, check_weights};
+use crate::predictor::{Offsets, SmoothOffsets};
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
 
@@ -95,6 +95,8 @@ pub(crate) struct CellFeatures {
     means: Vec<f64>,
     /// Those of all reference rows less the origin.
     overall: Vec<f64>,
+    /// The regression on S that takes the place of the means.
+    pub(crate) smooth: Option<SmoothFeatures>,
     pub(crate) warnings: Vec<Warning>,
 }
 
@@ -161,7 +163,17 @@ impl Moments {
                 count: *count,
                 gram: vec![0.0; count * count],
                 sums: vec![0.0; count * (origin.len() + 1)],
+                placed: (Vec::new(), Uses::default()),
             },
+            SensitivePlan::Smooth(partition) => {
+                let count = dense_width(partition);
+                SensitiveSums::Dense {
+                    count,
+                    gram: vec![0.0; count * count],
+                    sums: vec![0.0; count * (origin.len() + 1)],
+                    placed: (vec![0; partition.len()], Uses::default()),
+                }
+            }
         };
         Self {
             sums: Sums::new(origin, plan.second, sensitive),
@@ -203,15 +215,52 @@ impl Moments {
                 needed: dim,
             });
         }
+        let mut left_out = vec![false; points.len()];
+        // Features of S that the plan makes of columns.
+        let made = match (&self.plan.sensitive, sensitive) {
+            (SensitivePlan::Smooth(partition), SensitiveRows::Columns(columns)) => {
+                left_out = self.plan.left_out(columns)?;
+                let (rows, assignment) = dense_rows(partition, columns, &left_out)?;
+                if let SensitiveSums::Dense { placed, .. } = &mut self.sums.sensitive {
+                    placed.1 = placed.1.plus(assignment.uses);
+                    let counts = |row: usize| weights.is_none_or(|weights| weights[row] > 0.0);
+                    let mut of_rows = assignment.cells.iter();
+                    for (row, left_out) in left_out.iter().enumerate() {
+                        if *left_out {
+                            placed.1.sensitive_free += usize::from(counts(row));
+                        } else if let Some(cell) = of_rows.next()
+                            && let Some(rows) = placed.0.get_mut(*cell as usize)
+                            && counts(row)
+                        {
+                            *rows += 1;
+                        }
+                    }
+                }
+                Some(rows)
+            }
+            _ => None,
+        };
+        let sensitive = made.as_deref().map_or(sensitive, SensitiveRows::Features);
         let slots: Vec<usize> = match (&mut self.sums.sensitive, sensitive) {
             (SensitiveSums::Cells { cuts, slots, .. }, SensitiveRows::Columns(sensitive)) => {
+                left_out = cuts.left_out(sensitive)?;
+                let counted = |row: &usize| weights.is_none_or(|weights| weights[*row] > 0.0);
+                let (without, with): (Vec<usize>, Vec<usize>) =
+                    (0..points.len()).partition(|&row| left_out[row]);
                 // Cuts grow; rows that are refused must leave no trace in them.
                 let mut grown = cuts.clone();
-                let keys = grown.keys(sensitive)?;
+                let keys = if without.is_empty() {
+                    grown.keys(sensitive)?
+                } else {
+                    grown.keys(&sensitive.select(&with))?
+                };
+                grown.count_left_out(without.into_iter().filter(counted).count());
                 *cuts = grown;
-                (0..points.len())
-                    .map(|row| slots.slot(&keys, row))
-                    .collect()
+                let mut of_rows = vec![0; points.len()];
+                for (place, row) in with.into_iter().enumerate() {
+                    of_rows[row] = slots.slot(&keys, place);
+                }
+                of_rows
             }
             (SensitiveSums::Dense { count, .. }, SensitiveRows::Features(values)) => {
                 if values.len() != *count * points.len() {
@@ -231,7 +280,7 @@ impl Moments {
         let block = self.block();
         for row in 0..points.len() {
             let weight = weights.map_or(1.0, |weights| weights[row]);
-            if weight == 0.0 {
+            if weight == 0.0 || left_out[row] {
                 continue;
             }
             let pending = &mut self.pending;
@@ -251,6 +300,13 @@ impl Moments {
             }
         }
         Ok(())
+    }
+
+    /// Counts rows that were left out because they miss a sensitive value.
+    pub(crate) fn count_left_out(&mut self, rows: usize) {
+        if let SensitiveSums::Cells { cuts, .. } = &mut self.sums.sensitive {
+            cuts.count_left_out(rows);
+        }
     }
 
     /// Rows of a block.
@@ -284,7 +340,9 @@ impl Moments {
             rows: &block,
             sensitive: match self.plan.sensitive {
                 SensitivePlan::Cells(_) => Psi::Slots(&pending.slots),
-                SensitivePlan::Features { .. } => Psi::Dense(&pending.psi),
+                SensitivePlan::Features { .. } | SensitivePlan::Smooth(_) => {
+                    Psi::Dense(&pending.psi)
+                }
             },
         });
         self.scratch.0 = block;
@@ -313,6 +371,12 @@ impl Moments {
                 problem: "their landmarks differ",
             });
         }
+        let smooth = |plan: &Plan| matches!(plan.sensitive, SensitivePlan::Smooth(_));
+        if smooth(&self.plan) && self.plan.sensitive != other.plan.sensitive {
+            return Err(Error::UnlikeMoments {
+                problem: "their conditional means are regressions on other features",
+            });
+        }
         self.flush(watch)?;
         let mut other = other.clone();
         other.flush(watch)?;
@@ -337,7 +401,7 @@ impl Moments {
         if strength == 0.0 {
             return Design::new(&sums, None);
         }
-        let shift = sums.own_shift(self.plan.ridge())?;
+        let shift = sums.own_shift(&self.plan)?;
         Design::new(&sums, Some((&shift, strength)))
     }
 
@@ -390,33 +454,99 @@ impl Plan {
     }
 }
 
+/// Features of S and indicators of cells.
+fn dense_width(partition: &Partition) -> usize {
+    partition.len() + partition.smooth.as_ref().map_or(0, Smooth::len)
+}
+
+/// The features of S of every row and the indicators of its cell, row after row; zeros for rows that are left out. Of the others,
+/// the cells.
+fn dense_rows(
+    partition: &Partition,
+    sensitive: &Sensitive,
+    left_out: &[bool],
+) -> Result<(Vec<f64>, Assignment)> {
+    let kept: Vec<usize> = (0..left_out.len()).filter(|&i| !left_out[i]).collect();
+    let assignment = if kept.len() == left_out.len() {
+        partition.assign(sensitive)?
+    } else {
+        partition.assign(&sensitive.select(&kept))?
+    };
+    let (width, cells) = (dense_width(partition), partition.len());
+    let smooth = width - cells;
+    let mut rows = vec![0.0; width * sensitive.len()];
+    for (i, place) in kept.into_iter().enumerate() {
+        let row = &mut rows[place * width..(place + 1) * width];
+        if let Some(features) = &assignment.smooth {
+            row[..smooth].copy_from_slice(features.col_as_slice(i));
+        }
+        let cell = assignment.cells[i] as usize;
+        match cell.checked_sub(cells) {
+            None => row[smooth + cell] = 1.0,
+            Some(k) => row[smooth..].copy_from_slice(&assignment.mixtures[k]),
+        }
+    }
+    Ok((rows, assignment))
+}
+
 impl Sums {
-    /// The mean features of the cells of these rows.
-    pub(crate) fn cells(&self) -> Result<CellFeatures> {
-        let SensitiveSums::Cells { cuts, slots, sums } = &self.sensitive else {
-            return Err(Error::UnlikeMoments {
-                problem: "their sensitive features are not cells",
-            });
-        };
+    /// The mean features of the cells of these rows, and the regression on S if the plan has one.
+    pub(crate) fn cells(&self, plan: &Plan) -> Result<CellFeatures> {
         let (width, features) = (self.width, self.width - 2);
-        let mass: Vec<f64> = sums.chunks(width).map(|sum| sum[width - 1]).collect();
-        let (partition, places, warnings) =
-            cuts.clone().partition(&slots.keys, &mass, &slots.counts);
+        let not_cells = Error::UnlikeMoments {
+            problem: "their sensitive features are not cells",
+        };
+        let (partition, places, warnings, sums, smooth) = match (&self.sensitive, &plan.sensitive) {
+            (SensitiveSums::Cells { cuts, slots, sums }, _) => {
+                let mass: Vec<f64> = sums.chunks(width).map(|sum| sum[width - 1]).collect();
+                let (partition, places, warnings) =
+                    cuts.clone().partition(&slots.keys, &mass, &slots.counts);
+                (partition, places, warnings, &sums[..], None)
+            }
+            (
+                SensitiveSums::Dense {
+                    count,
+                    gram,
+                    sums,
+                    placed: (counts, _),
+                },
+                SensitivePlan::Smooth(partition),
+            ) => {
+                let before = *count - partition.len();
+                let own = &sums[before * width..];
+                let mass = own.chunks(width).map(|sum| sum[width - 1]).collect();
+                let smooth = SmoothFeatures::new(self, partition, gram, sums)?;
+                let mut moved = partition.with_mass(mass, counts.clone());
+                moved.smooth = Some(smooth.smooth.clone());
+                let places = (0..partition.len()).map(Some).collect();
+                (moved, places, Vec::new(), own, Some(smooth))
+            }
+            _ => return Err(not_cells),
+        };
         let mut means = vec![0.0; partition.len() * features];
         let mut overall = vec![0.0; features];
         let total: f64 = partition.mass().iter().sum();
         for (slot, place) in places.into_iter().enumerate() {
             let Some(cell) = place else { continue };
+            let sum = &sums[slot * width..(slot + 1) * width];
             let mean = &mut means[cell * features..][..features];
-            for (k, sum) in sums[slot * width..][..features].iter().enumerate() {
-                mean[k] = sum / mass[slot];
-                overall[k] += sum / total;
+            for (k, value) in sum[..features].iter().enumerate() {
+                mean[k] += value;
+                overall[k] += value / total;
+            }
+        }
+        // A cell may be made up of several slots.
+        for (mean, mass) in means.chunks_mut(features).zip(partition.mass()) {
+            // A cell that only mixtures of rows have a part in may have next to none.
+            if *mass > 0.0 {
+                mean.iter_mut().for_each(|m| *m /= mass);
             }
         }
         Ok(CellFeatures {
             partition,
             means,
             overall,
+            smooth,
             warnings,
         })
     }
@@ -425,32 +555,137 @@ impl Sums {
     ///
     /// Cells: the mean of the cell less that of all. Other features of S: $(\psi - \bar\psi)B$ with
     /// $B = (\Psi_c^\top\Psi_c + W\rho I)^{+}\Psi_c^\top F$, Ψ centred and all weighted by w.
-    fn own_shift(&self, ridge: f64) -> Result<Shift> {
-        let (width, features) = (self.width, self.width - 2);
-        match &self.sensitive {
-            SensitiveSums::Cells { .. } => Ok(self.cells()?.shifts(self)?.0),
-            SensitiveSums::Dense { count, gram, sums } => {
-                let total = self.total();
-                let weight = total[width - 1];
-                let cross = MatRef::from_column_major_slice(sums, width, *count);
-                let mass: Vec<f64> = (0..*count).map(|i| cross[(width - 1, i)]).collect();
-                let centred = Mat::from_fn(*count, features, |i, k| {
-                    cross[(k, i)] - mass[i] * total[k] / weight
-                });
-                let gram = MatRef::from_column_major_slice(gram, *count, *count);
-                let coefficients =
-                    regression(gram, &mass, weight, centred.as_ref(), weight * ridge)?;
-                let constant = |k: usize| -> f64 {
-                    (0..*count)
-                        .map(|i| -mass[i] / weight * coefficients[(i, k)])
-                        .sum()
-                };
-                let entry = |at: usize| coefficients[(at / features, at % features)];
-                Ok(Shift {
-                    by_feature: (0..count * features).map(entry).collect(),
-                    constant: (0..features).map(constant).collect(),
-                })
+    fn own_shift(&self, plan: &Plan) -> Result<Shift> {
+        let features = self.width - 2;
+        match (&self.sensitive, &plan.sensitive) {
+            (
+                SensitiveSums::Dense {
+                    count, gram, sums, ..
+                },
+                SensitivePlan::Features { ridge, .. },
+            ) => {
+                let (mean, gram, cross) = self.centred(*count, gram, sums);
+                let weight = self.total()[self.width - 1];
+                let coefficients = regression(gram.as_ref(), cross.as_ref(), weight * ridge)?;
+                Ok(Shift::regression(coefficients.as_ref(), &mean, features, 0))
             }
+            _ => Ok(self.cells(plan)?.shifts(self)?.0),
+        }
+    }
+
+    /// The means of the first `count` features of S, their centred second moments, and those with the features of the points.
+    fn centred(&self, count: usize, gram: &[f64], sums: &[f64]) -> (Vec<f64>, Mat<f64>, Mat<f64>) {
+        let (width, features) = (self.width, self.width - 2);
+        let total = self.total();
+        let weight = total[width - 1];
+        let all = sums.len() / width;
+        let cross = MatRef::from_column_major_slice(sums, width, all);
+        let gram = MatRef::from_column_major_slice(gram, all, all);
+        let mean: Vec<f64> = (0..count).map(|a| cross[(width - 1, a)] / weight).collect();
+        let second = Mat::from_fn(count, count, |a, b| {
+            let value = gram[(a, b)] - weight * mean[a] * mean[b];
+            // What is lost in the rounding of its own sum is constant.
+            if a == b && value <= 1e-13 * gram[(a, a)] {
+                0.0
+            } else {
+                value
+            }
+        });
+        let with = Mat::from_fn(count, features, |a, k| cross[(k, a)] - mean[a] * total[k]);
+        (mean, second, with)
+    }
+}
+
+/// The regression of the features of points on those of S.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SmoothFeatures {
+    /// Centred over these rows.
+    pub(crate) smooth: Smooth,
+    /// β, one for each feature of S, one after the other.
+    pub(crate) directions: Vec<f64>,
+    /// The mean of D over each cell, one after the other.
+    pub(crate) inside: Vec<f64>,
+    /// $\sum wDD^\top$
+    pub(crate) gram: Mat<f64>,
+    pub(crate) weight: f64,
+    /// The mean over these rows of D as the plan has it.
+    mean: Vec<f64>,
+}
+
+impl SmoothFeatures {
+    fn new(rows: &Sums, partition: &Partition, gram: &[f64], sums: &[f64]) -> Result<Self> {
+        let width = rows.width;
+        let all = sums.len() / width;
+        let count = all - partition.len();
+        let (mean, second, with) = rows.centred(count, gram, sums);
+        let smooth = partition.smooth.as_ref().map(|smooth| smooth.moved(&mean));
+        let Some(smooth) = smooth else {
+            return Err(Error::UnlikeMoments {
+                problem: "their sensitive features are not cells",
+            });
+        };
+        let solved = smooth.solve(second.as_ref(), with.as_ref())?;
+        let cells = count..all;
+        let inside = cells.flat_map(|c| {
+            let mass = sums[c * width + width - 1];
+            let mean = &mean;
+            (0..count).map(move |a| {
+                if mass > 0.0 {
+                    gram[c * all + a] / mass - mean[a]
+                } else {
+                    0.0
+                }
+            })
+        });
+        Ok(Self {
+            directions: (0..count)
+                .flat_map(|a| solved.row(a).iter().copied().collect::<Vec<_>>())
+                .collect(),
+            inside: inside.collect(),
+            smooth,
+            gram: second,
+            weight: rows.total()[width - 1],
+            mean,
+        })
+    }
+
+    /// $\langle w, \beta_a\rangle$ for every feature of S.
+    pub(crate) fn values_of(&self, weights: &[f64]) -> Vec<f64> {
+        let rows = self.directions.chunks(weights.len());
+        rows.map(|row| row.iter().zip(weights).map(|(b, w)| b * w).sum())
+            .collect()
+    }
+
+    /// The offsets with these values.
+    pub(crate) fn offsets(&self, values: Vec<f64>) -> SmoothOffsets {
+        let cells = self.inside.chunks(values.len());
+        SmoothOffsets {
+            by_cell: cells
+                .map(|mean| mean.iter().zip(&values).map(|(d, v)| d * v).sum())
+                .collect(),
+            values,
+        }
+    }
+}
+
+impl Shift {
+    /// What a regression on features of S with these means takes off; so many features after them have no part in it.
+    fn regression(
+        coefficients: MatRef<'_, f64>,
+        mean: &[f64],
+        features: usize,
+        after: usize,
+    ) -> Self {
+        let constant = |k: usize| -> f64 {
+            let terms = mean.iter().enumerate();
+            terms.map(|(a, m)| -m * coefficients[(a, k)]).sum()
+        };
+        let entry = |at: usize| coefficients[(at / features, at % features)];
+        let mut by_feature: Vec<f64> = (0..mean.len() * features).map(entry).collect();
+        by_feature.resize((mean.len() + after) * features, 0.0);
+        Self {
+            by_feature,
+            constant: (0..features).map(constant).collect(),
         }
     }
 }
@@ -458,10 +693,22 @@ impl Sums {
 impl CellFeatures {
     /// What these means take off the features of rows at t = 1, and how often the rows needed a policy.
     pub(crate) fn shifts(&self, rows: &Sums) -> Result<(Shift, Uses)> {
-        let SensitiveSums::Cells { cuts, slots, .. } = &rows.sensitive else {
-            return Err(Error::UnlikeMoments {
-                problem: "their sensitive features are not cells",
-            });
+        let features = self.overall.len();
+        let (cuts, slots) = match (&rows.sensitive, &self.smooth) {
+            (SensitiveSums::Cells { cuts, slots, .. }, _) => (cuts, slots),
+            (SensitiveSums::Dense { placed, .. }, Some(smooth)) => {
+                let count = smooth.mean.len();
+                let coefficients =
+                    MatRef::from_row_major_slice(&smooth.directions, count, features);
+                let after = self.partition.len();
+                let shift = Shift::regression(coefficients, &smooth.mean, features, after);
+                return Ok((shift, placed.1));
+            }
+            _ => {
+                return Err(Error::UnlikeMoments {
+                    problem: "their sensitive features are not cells",
+                });
+            }
         };
         let mut uses = cuts.uses(&slots.keys, &slots.counts);
         let mut by_feature = Vec::new();
@@ -478,6 +725,16 @@ impl CellFeatures {
             constant: vec![0.0; self.overall.len()],
         };
         Ok((shift, uses))
+    }
+
+    /// What is taken off the score with these weights.
+    pub(crate) fn offsets(&self, weights: &[f64], origin: &[f64], strength: f64) -> Offsets {
+        let means = self.means_of(weights, origin);
+        let smooth = self.smooth.as_ref();
+        Offsets {
+            smooth: smooth.map(|smooth| smooth.offsets(smooth.values_of(weights))),
+            ..Offsets::new(self.partition.clone(), strength, &means)
+        }
     }
 
     /// δ of a place: its mean features less those of all.

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::conditioning::{Observed, Of};
 use crate::error::{Error, Result, Warning};
 use crate::kernel::{Gamma, Kernel};
 use crate::landmarks::{Components, FeatureMap};
-use crate::partition::{Cuts, PartitionRule, effective_rows};
+use crate::partition::{Cuts, Partition, PartitionRule, effective_rows};
 use crate::points::Points;
 use crate::random::Draw;
 use crate::reference::{Members, Reference};
@@ -43,6 +44,8 @@ pub(crate) enum SensitivePlan {
     Cells(Cuts),
     /// The caller brings this many features; the conditional mean is linear in them, with this ridge.
     Features { count: usize, ridge: f64 },
+    /// The features of a regression on S, then an indicator for each cell, as the partition has them.
+    Smooth(Box<Partition>),
 }
 
 /// The settings of a plan.
@@ -94,7 +97,8 @@ impl Plan {
         let members = settings
             .reference
             .members(sample.table_rows, settings.seed)?;
-        let (cuts, mut warnings) = sample.cuts(&settings.partition, &members)?;
+        let (sensitive, mut warnings) =
+            sample.conditioned(&settings.partition, &members, map.kernel(), settings.seed)?;
         warnings.extend(remark);
         let (origin, square) = mean_column(&map, points, weights)?;
         let cheap = sample.table_rows as f64 * (map.len() as f64).powi(2) < CHEAP;
@@ -103,7 +107,7 @@ impl Plan {
         });
         let plan = Self {
             map,
-            sensitive: SensitivePlan::Cells(cuts),
+            sensitive,
             origin,
             whitened,
             second: settings.penalty.is_some(),
@@ -131,14 +135,31 @@ impl Plan {
         match &self.sensitive {
             SensitivePlan::Cells(cuts) => cuts.names().next().is_some(),
             SensitivePlan::Features { count, .. } => *count > 0,
+            SensitivePlan::Smooth(_) => true,
         }
     }
 
-    /// ρ
-    pub(crate) fn ridge(&self) -> f64 {
-        match self.sensitive {
-            SensitivePlan::Cells(_) => 0.0,
-            SensitivePlan::Features { ridge, .. } => ridge,
+    /// Which rows are left out because they miss a sensitive value, where that is the policy.
+    pub(crate) fn left_out(&self, sensitive: &Sensitive) -> Result<Vec<bool>> {
+        match &self.sensitive {
+            SensitivePlan::Cells(cuts) => cuts.left_out(sensitive),
+            SensitivePlan::Features { .. } => Ok(vec![false; sensitive.len()]),
+            SensitivePlan::Smooth(partition) => {
+                let mut left_out = vec![true; sensitive.len()];
+                for row in partition.complete(sensitive)? {
+                    left_out[row] = false;
+                }
+                Ok(left_out)
+            }
+        }
+    }
+
+    /// Whether rows that miss a sensitive value are left to a second model.
+    pub(crate) fn leaves_out(&self) -> bool {
+        match &self.sensitive {
+            SensitivePlan::Cells(cuts) => cuts.leaves_out(),
+            SensitivePlan::Features { .. } => false,
+            SensitivePlan::Smooth(partition) => partition.leaves_out(),
         }
     }
 
@@ -178,8 +199,15 @@ impl Sample<'static> {
 }
 
 impl Sample<'_> {
-    /// Cuts the sensitive columns by the reference rows of the sample.
-    fn cuts(&self, rule: &PartitionRule, members: &Members) -> Result<(Cuts, Vec<Warning>)> {
+    /// Settles by the reference rows of the sample how the sensitive columns are cut, or what the conditional mean is a regression
+    /// on.
+    fn conditioned(
+        &self,
+        rule: &PartitionRule,
+        members: &Members,
+        kernel: &Kernel,
+        seed: u64,
+    ) -> Result<(SensitivePlan, Vec<Warning>)> {
         let all = self.rows.len() == self.table_rows;
         let chosen: Vec<usize> = (0..self.rows.len())
             .filter(|&i| members.is_reference(self.rows[i]))
@@ -201,7 +229,28 @@ impl Sample<'_> {
                 needed: 1,
             });
         }
-        Cuts::fit(rule, &reference, &weights, effective_rows(rows, weight))
+        let points = self.points.select(&chosen);
+        let table = Observed {
+            sensitive: &reference,
+            weights: &weights,
+            of: Of::Features(kernel, &points),
+            rows: effective_rows(rows, weight),
+            seed,
+        };
+        let (partition, warnings) = Partition::conditioned(rule, table, &Watch::default())?;
+        if partition.smooth.is_some() {
+            return Ok((SensitivePlan::Smooth(Box::new(partition)), warnings));
+        }
+        let (own, _) = reference.split(&rule.control)?;
+        let rule = PartitionRule {
+            // Settled by a look at the features, perhaps.
+            cells: partition.cell_count(rule.cells),
+            control: Vec::new(),
+            ..rule.of_columns(&own)
+        };
+        let (cuts, warnings) = Cuts::fit(&rule, &own, &weights, table.rows)?;
+        let cuts = cuts.chosen_by(partition.choice);
+        Ok((SensitivePlan::Cells(cuts), warnings))
     }
 }
 

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::kernel::Lower;
-use crate::partition::{Cuts, Slots};
+use crate::partition::{Cuts, Slots, Uses};
 
 /// Columns of the second moments handled at a time; fixed, so that the sums do not depend on the threads.
 const PANEL: usize = 128;
@@ -45,6 +45,8 @@ pub(crate) enum SensitiveSums {
         gram: Vec<f64>,
         /// $\sum w\psi u^\top$, feature after feature.
         sums: Vec<f64>,
+        /// Rows of each cell of a plan with smooth features, and the policies they needed.
+        placed: (Vec<usize>, Uses),
     },
 }
 
@@ -116,7 +118,12 @@ impl Sums {
                         }
                     });
             }
-            (SensitiveSums::Dense { count, gram, sums }, Psi::Dense(psi)) => {
+            (
+                SensitiveSums::Dense {
+                    count, gram, sums, ..
+                },
+                Psi::Dense(psi),
+            ) => {
                 let psi = MatRef::from_column_major_slice(psi, *count, number);
                 let add = |to: MatMut<f64>, left: MatRef<f64>| {
                     matmul(to, Accum::Add, left, psi.transpose(), 1.0, Par::Seq);
@@ -186,15 +193,32 @@ impl Sums {
                 *cuts = joined;
             }
             (
-                SensitiveSums::Dense { count, gram, sums },
+                SensitiveSums::Dense {
+                    count,
+                    gram,
+                    sums,
+                    placed,
+                },
                 SensitiveSums::Dense {
                     count: other_count,
                     gram: other_gram,
                     sums: other_sums,
+                    placed: (other_rows, other_uses),
                 },
-            ) if count == other_count => {
+            ) if count == other_count && placed.0.len() == other_rows.len() => {
                 add(gram, other_gram, sign);
                 add(sums, other_sums, sign);
+                for (mine, theirs) in placed.0.iter_mut().zip(other_rows) {
+                    *mine = if sign > 0.0 {
+                        *mine + theirs
+                    } else {
+                        mine.checked_sub(*theirs)
+                            .ok_or_else(|| unlike("these rows were never added"))?
+                    };
+                }
+                if sign > 0.0 {
+                    placed.1 = placed.1.plus(*other_uses);
+                }
             }
             _ => return Err(unlike("their sensitive features differ")),
         }
@@ -268,10 +292,16 @@ impl Sums {
                 slots: slots.clone(),
                 sums: values(apply(columns(sums, width)).as_ref()),
             },
-            SensitiveSums::Dense { count, gram, sums } => SensitiveSums::Dense {
+            SensitiveSums::Dense {
+                count,
+                gram,
+                sums,
+                placed,
+            } => SensitiveSums::Dense {
                 count: *count,
                 gram: gram.clone(),
                 sums: values(apply(columns(sums, width)).as_ref()),
+                placed: placed.clone(),
             },
         };
         let mut origin = apply(columns(&self.origin, width - 1));
@@ -308,14 +338,26 @@ impl Sums {
             (Some(second), _) => (0..self.width)
                 .map(|j| second[j * self.width + last])
                 .collect(),
-            // One-hot features add up to one.
-            (None, SensitiveSums::Cells { sums, .. } | SensitiveSums::Dense { sums, .. }) => {
-                let mut total = vec![0.0; self.width];
-                sums.chunks(self.width)
-                    .for_each(|sum| add(&mut total, sum, 1.0));
-                total
+            // One-hot features add up to one; those of cells come last.
+            (None, SensitiveSums::Cells { sums, .. }) => self.added(sums),
+            (None, SensitiveSums::Dense { sums, placed, .. }) => {
+                let smooth = sums.len() - placed.0.len() * self.width;
+                self.added(if placed.0.is_empty() {
+                    sums
+                } else {
+                    &sums[smooth..]
+                })
             }
         }
+    }
+}
+
+impl Sums {
+    fn added(&self, sums: &[f64]) -> Vec<f64> {
+        let mut total = vec![0.0; self.width];
+        sums.chunks(self.width)
+            .for_each(|sum| add(&mut total, sum, 1.0));
+        total
     }
 }
 

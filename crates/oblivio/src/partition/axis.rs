@@ -187,16 +187,16 @@ impl Axis {
         }
     }
 
-    /// A category or bin in as few words as will do beside others, without the column's name.
-    pub(super) fn brief(&self, position: u32) -> String {
-        if position == self.present() {
+    /// A category or range of bins in as few words as will do beside others, without the column's name.
+    pub(super) fn brief(&self, from: u32, to: u32) -> String {
+        if from == self.present() {
             return "missing".into();
         }
         match &self.cut {
-            Cut::Categories { levels } => levels[position as usize].clone(),
+            Cut::Categories { levels } => levels[from as usize].clone(),
             Cut::Bins { edges, .. } => {
-                let low = position.checked_sub(1).and_then(|k| edges.get(k as usize));
-                match (low, edges.get(position as usize)) {
+                let low = from.checked_sub(1).and_then(|k| edges.get(k as usize));
+                match (low, edges.get(to as usize - 1)) {
                     (None, None) => "any".into(),
                     (None, Some(high)) => format!("< {}", short(*high)),
                     (Some(low), None) => format!("≥ {}", short(*low)),

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, Cut, UNSEEN};
-use super::{Missing, OutOfRange, Partition, PartitionRule, Policies, Uses};
+use super::boxes::{Extent, Lookup, merge};
+use super::{Choice, Missing, OutOfRange, Partition, PartitionRule, Policies, Uses};
 use crate::column::{MISSING, sort_levels};
 use crate::error::{Error, Result, Warning};
 use crate::sensitive::{Kind, Sensitive};
@@ -25,6 +26,19 @@ pub(crate) struct Cuts {
     open: Vec<bool>,
     /// Rows outside bounds that were given.
     outside: usize,
+    /// How it was chosen that there are cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    choice: Option<Choice>,
+    /// Cells of fewer rows are joined with their neighbours; files of older versions join none.
+    #[serde(default = "one")]
+    least_rows: usize,
+    /// Rows left out because they miss a value.
+    #[serde(default)]
+    left_out: usize,
+}
+
+fn one() -> usize {
+    1
 }
 
 impl Cuts {
@@ -58,13 +72,41 @@ impl Cuts {
             policies: rule.policies,
             open,
             outside: 0,
+            choice: None,
+            least_rows: rule.least_rows(rows, continuous),
+            left_out: 0,
         };
         Ok((cuts, warnings))
+    }
+
+    /// The same, with how it was chosen that there are cells.
+    pub(crate) fn chosen_by(mut self, choice: Option<Choice>) -> Self {
+        self.choice = choice;
+        self
     }
 
     /// The names of the columns.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.axes.iter().map(|axis| axis.name.as_str())
+    }
+
+    /// Which rows are left out because they miss a value, where that is the policy.
+    pub(crate) fn left_out(&self, sensitive: &Sensitive) -> Result<Vec<bool>> {
+        if self.leaves_out() {
+            sensitive.misses(self.names())
+        } else {
+            Ok(vec![false; sensitive.len()])
+        }
+    }
+
+    /// Whether rows that miss a value are left out, and left to a second model.
+    pub(crate) fn leaves_out(&self) -> bool {
+        self.policies.missing == Missing::SensitiveFree
+    }
+
+    /// Counts rows that were left out.
+    pub(crate) fn count_left_out(&mut self, rows: usize) {
+        self.left_out += rows;
     }
 
     /// The key of every row, one after the other.
@@ -145,6 +187,7 @@ impl Cuts {
         Uses {
             missing: absent.sum(),
             out_of_range: self.outside,
+            sensitive_free: self.left_out,
             ..Uses::default()
         }
     }
@@ -152,11 +195,14 @@ impl Cuts {
     /// Takes in what another set of cuts of the same columns has seen, and says how its positions are called here: for
     /// every axis, the new position of each old one. `None` if the cuts are not of one making.
     pub(crate) fn join(&mut self, other: &Self) -> Option<Vec<Renaming>> {
-        let alike = self.axes.len() == other.axes.len() && self.policies == other.policies;
+        let alike = self.axes.len() == other.axes.len()
+            && self.policies == other.policies
+            && self.least_rows == other.least_rows;
         if !alike {
             return None;
         }
         self.outside += other.outside;
+        self.left_out += other.left_out;
         let axes = self.axes.iter_mut().zip(&other.axes);
         axes.map(|(mine, theirs)| {
             if mine.name != theirs.name {
@@ -217,9 +263,10 @@ impl Cuts {
         }
     }
 
-    /// The partition of these keys, and the place of each among its cells.
+    /// The partition of these keys, and the cell of each.
     ///
-    /// Keys without a row are left out. Categories come in the order a person would put them, cells in lexical order.
+    /// Keys without a row are left out, and those of cells with too few rows share one with others. Categories come in the
+    /// order a person would put them, cells in lexical order.
     pub(crate) fn partition(
         mut self,
         keys: &[Vec<u32>],
@@ -227,7 +274,7 @@ impl Cuts {
         counts: &[usize],
     ) -> (Partition, Vec<Option<usize>>, Vec<Warning>) {
         let renamings: Vec<Renaming> = self.axes.iter_mut().map(sort).collect();
-        let mut cells: Vec<(Vec<u32>, usize)> = (0..keys.len())
+        let mut seen: Vec<(Vec<u32>, usize)> = (0..keys.len())
             .filter(|&slot| counts[slot] > 0)
             .map(|slot| {
                 let axes = keys[slot].iter().zip(&renamings).zip(&self.axes);
@@ -241,27 +288,70 @@ impl Cuts {
                 (key.collect(), slot)
             })
             .collect();
-        cells.sort_unstable();
+        seen.sort_unstable();
+        let (keys_seen, slots): (Vec<Vec<u32>>, Vec<usize>) = seen.into_iter().unzip();
+        let rows = slots.iter().map(|&slot| rows_of(counts[slot], mass[slot]));
+        let cells = merge(
+            &self.axes,
+            &keys_seen,
+            &rows.collect::<Vec<_>>(),
+            self.least_rows,
+        );
         let mut places = vec![None; keys.len()];
-        for (cell, (_, slot)) in cells.iter().enumerate() {
-            places[*slot] = Some(cell);
+        for (cell, (_, members)) in cells.iter().enumerate() {
+            for &k in members {
+                places[slots[k]] = Some(cell);
+            }
         }
+        let of_cell = |members: &[usize]| -> (f64, usize) {
+            let slots = || members.iter().map(|&k| slots[k]);
+            let mass = slots().map(|slot| mass[slot]).sum();
+            (mass, slots().map(|slot| counts[slot]).sum())
+        };
+        let each = cells.iter().map(|(_, members)| of_cell(members));
+        let (mass, counts): (Vec<f64>, Vec<usize>) = each.unzip();
+        let warnings = self.remarks(&cells, &counts);
+        let extents = cells
+            .into_iter()
+            .map(|(extent, _)| (extent.low, extent.high));
+        let (keys, mut ends): (Vec<Vec<u32>>, Vec<Vec<u32>>) = extents.unzip();
+        if keys == ends {
+            ends.clear();
+        }
+        let partition = Partition {
+            mass,
+            counts,
+            keys,
+            ends,
+            axes: self.axes,
+            smooth: None,
+            choice: self.choice.clone(),
+            policies: self.policies,
+            lookup: Lookup::default(),
+        };
+        (partition, places, warnings)
+    }
+
+    /// What there is to say about cells of so many rows.
+    fn remarks(&self, cells: &[(Extent, Vec<usize>)], counts: &[usize]) -> Vec<Warning> {
         let mut warnings = Vec::new();
+        let joined = cells.iter().filter(|(_, members)| members.len() > 1);
+        let made = joined.clone().count();
+        if made > 0 {
+            warnings.push(Warning::MergedCells {
+                count: joined.map(|(_, members)| members.len()).sum(),
+                made,
+                least: self.least_rows,
+            });
+        }
         if cells.len() == 1 && !self.axes.is_empty() {
             warnings.push(Warning::SingleCell);
         }
-        let singletons = cells.iter().filter(|(_, slot)| counts[*slot] == 1).count();
+        let singletons = counts.iter().filter(|count| **count == 1).count();
         if singletons > 0 {
             warnings.push(Warning::SingletonCells { count: singletons });
         }
-        let partition = Partition {
-            mass: cells.iter().map(|(_, slot)| mass[*slot]).collect(),
-            counts: cells.iter().map(|(_, slot)| counts[*slot]).collect(),
-            keys: cells.into_iter().map(|(key, _)| key).collect(),
-            axes: self.axes,
-            policies: self.policies,
-        };
-        (partition, places, warnings)
+        warnings
     }
 
     /// Refuses what cannot have come from a fit (a damaged or hostile file).
@@ -292,6 +382,13 @@ impl Renaming {
             _ => place,
         }
     }
+}
+
+/// Rows of a key, or the sum of their weights where weights count repetitions.
+///
+/// Weights are added in the order of the rows, so a whole number is reached if it is but for rounding.
+fn rows_of(count: usize, mass: f64) -> usize {
+    count.max((mass * (1.0 + 1e-9)).floor() as usize)
 }
 
 /// Puts the categories of an axis in order.

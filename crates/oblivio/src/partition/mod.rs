@@ -1,24 +1,31 @@
 //! The partition of the sensitive values into cells, and what becomes of values it has no cell for.
 
 mod axis;
+mod boxes;
 mod cuts;
 mod rule;
+mod smooth;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
+use faer::Mat;
 use serde::{Deserialize, Serialize};
 
 use self::axis::{Axis, Cut, UNSEEN};
+use self::boxes::{Lookup, Tree};
 pub(crate) use self::cuts::Cuts;
 pub use self::rule::{
-    Binning, CellCount, EmptyCell, Missing, OutOfRange, PartitionRule, Policies, UnseenCategory,
+    Binning, CellCount, EmptyCell, Estimator, Missing, OutOfRange, PartitionRule, Policies,
+    UnseenCategory,
 };
+pub(crate) use self::smooth::{Block, Coordinates, KernelFeatures, Smooth, Source, regression};
 use crate::column::Values;
 use crate::error::{Error, Result, Warning};
 use crate::sensitive::{Kind, Sensitive};
 
-/// Cells of the sensitive values: the combinations of categories and bins that reference rows have.
+/// Cells of the sensitive values: the combinations of categories and bins that reference rows have. Where one has too few
+/// rows, it is joined with its neighbours to a cell that spans several bins.
 ///
 /// Fitted on the reference rows and frozen. [`assign`](Partition::assign) finds the cell of any row, or what stands in
 /// for it by the [`Policies`].
@@ -26,12 +33,38 @@ use crate::sensitive::{Kind, Sensitive};
 pub struct Partition {
     axes: Vec<Axis>,
     policies: Policies,
-    /// The position on every axis of each cell, in lexical order.
+    /// The position on every axis of each cell, the lowest where it spans several, in lexical order.
     keys: Vec<Vec<u32>>,
+    /// The highest position on every axis of each cell; empty where no cell spans several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    ends: Vec<Vec<u32>>,
     /// The weight of the reference rows in each cell.
     mass: Vec<f64>,
     /// The number of reference rows in each cell.
     counts: Vec<usize>,
+    /// The regression that gives the shifts, where that is not the mean of the cell: the cells are then for the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) smooth: Option<Smooth>,
+    /// How the conditional mean was chosen, where that took a look at the rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) choice: Option<Choice>,
+    #[serde(skip)]
+    lookup: Lookup,
+}
+
+/// How the conditional mean was chosen.
+///
+/// A score is the mean squared error $\|\phi(x_i) - E_n^{-i}(\phi \mid s_i)\|^2$ of the features of a row that the estimate has not
+/// seen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Choice {
+    /// The score of every kind of conditional mean that was tried, and of none at all.
+    pub scores: Vec<(String, f64)>,
+    /// γ of the kernel on standardised continuous columns, if the conditional mean is smooth.
+    pub gamma: Option<f64>,
+    /// κ, if it is a regression.
+    pub ridge: Option<f64>,
 }
 
 /// The cell of each row.
@@ -43,6 +76,9 @@ pub struct Assignment {
     pub cells: Vec<u32>,
     /// Rows without a cell of their own: weights over the cells. They sum to 1, or to 0 where the mean is taken as 0.
     pub mixtures: Vec<Vec<f64>>,
+    /// The features of S on which the shift is a regression, centred over the reference rows, one row in each column; `None`
+    /// where the shift is that of the cell.
+    pub smooth: Option<Mat<f64>>,
     /// How often a policy was used.
     pub uses: Uses,
 }
@@ -67,6 +103,9 @@ pub struct Uses {
     pub out_of_range: usize,
     /// A missing value, taken as a category.
     pub missing: usize,
+    /// A row that misses a sensitive value: left out of the fit, and scored by the model that needs none.
+    #[serde(default)]
+    pub sensitive_free: usize,
     /// A feature's category that was not there at the fit, taken as none.
     #[serde(default)]
     pub unseen_level: usize,
@@ -128,6 +167,7 @@ impl Uses {
             unseen_category: self.unseen_category + other.unseen_category,
             out_of_range: self.out_of_range + other.out_of_range,
             missing: self.missing + other.missing,
+            sensitive_free: self.sensitive_free + other.sensitive_free,
             unseen_level: self.unseen_level + other.unseen_level,
         }
     }
@@ -142,13 +182,48 @@ impl Assignment {
         let place = |cell: u32| if is_mixture(cell) { cell + moved } else { cell };
         self.cells.extend(other.cells.into_iter().map(place));
         self.mixtures.extend(other.mixtures);
+        self.smooth = match (self.smooth.take(), other.smooth) {
+            (Some(mine), Some(theirs)) => {
+                let (features, rows) = (mine.nrows(), mine.ncols());
+                let both = rows + theirs.ncols();
+                Some(Mat::from_fn(features, both, |a, i| {
+                    if i < rows {
+                        mine[(a, i)]
+                    } else {
+                        theirs[(a, i - rows)]
+                    }
+                }))
+            }
+            (mine, theirs) => mine.or(theirs),
+        };
         self.uses = self.uses.plus(other.uses);
+    }
+
+    /// Centres the features of S anew, by their mean over other rows.
+    pub(crate) fn move_by(&mut self, mean: &[f64]) {
+        if let Some(features) = &mut self.smooth {
+            for i in 0..features.ncols() {
+                let row = features.col_as_slice_mut(i);
+                row.iter_mut().zip(mean).for_each(|(d, m)| *d -= m);
+            }
+        }
+    }
+
+    /// The mixtures that shifts are needed of: none where these are no shifts of cells.
+    pub(crate) fn shifted(&self) -> &[Vec<f64>] {
+        match self.smooth {
+            None => &self.mixtures,
+            Some(_) => &[],
+        }
     }
 
     pub(crate) fn select(&self, rows: &[usize]) -> Self {
         Self {
             cells: rows.iter().map(|&i| self.cells[i]).collect(),
             mixtures: self.mixtures.clone(),
+            smooth: self.smooth.as_ref().map(|features| {
+                Mat::from_fn(features.nrows(), rows.len(), |a, i| features[(a, rows[i])])
+            }),
             uses: self.uses,
         }
     }
@@ -161,6 +236,17 @@ impl Partition {
         reference: &Sensitive,
         weights: &[f64],
     ) -> Result<(Self, Vec<Warning>)> {
+        let rows = effective_rows(weights.len(), weights.iter().sum());
+        Self::fit_for(rule, reference, weights, rows)
+    }
+
+    /// As [`fit`](Self::fit), for a table of which so many rows are the reference: their number decides the cells.
+    pub(crate) fn fit_for(
+        rule: &PartitionRule,
+        reference: &Sensitive,
+        weights: &[f64],
+        rows: usize,
+    ) -> Result<(Self, Vec<Warning>)> {
         if reference.is_empty() {
             return Err(Error::TooFewRows {
                 what: "the reference",
@@ -168,7 +254,6 @@ impl Partition {
                 needed: 1,
             });
         }
-        let rows = effective_rows(weights.len(), weights.iter().sum());
         let (mut cuts, mut warnings) = Cuts::fit(rule, reference, weights, rows)?;
         let keys = cuts.keys(reference)?;
         let mut slots = Slots::new(reference.columns().len());
@@ -203,6 +288,51 @@ impl Partition {
         })
     }
 
+    /// The names of all columns that the place of a row depends on.
+    pub fn needs(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.columns().map(|(name, _)| name).collect();
+        for name in self.smooth.iter().flat_map(Smooth::columns) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// What the shift of a row is: that of its `cells`, or a regression on features of S that is `smooth` or `linear`.
+    pub fn estimator(&self) -> Estimator {
+        match &self.smooth {
+            None => Estimator::Cells,
+            Some(smooth) => smooth.estimator(),
+        }
+    }
+
+    /// The number of bins, where the rule left it to the leave-one-out error.
+    pub(crate) fn cell_count(&self, rule: CellCount) -> CellCount {
+        let bins = self.axes.iter().filter_map(Axis::bins).max();
+        match (rule, bins) {
+            (CellCount::Loo, Some(bins)) => CellCount::Given(bins as usize),
+            (CellCount::Loo, None) => CellCount::Auto,
+            (rule, _) => rule,
+        }
+    }
+
+    /// κ of the regression on S.
+    pub(crate) fn ridge(&self) -> f64 {
+        let blocks = self.smooth.iter().flat_map(|smooth| &smooth.blocks);
+        blocks.map(|block| block.ridge).fold(0.0, f64::max)
+    }
+
+    /// Whether rows that miss a sensitive value are left to a second model.
+    pub(crate) fn leaves_out(&self) -> bool {
+        self.policies.missing == Missing::SensitiveFree
+    }
+
+    /// How the conditional mean was chosen, where that took a look at the rows.
+    pub fn choice(&self) -> Option<&Choice> {
+        self.choice.as_ref()
+    }
+
     /// The inner edges of a continuous column's bins.
     pub fn edges(&self, column: &str) -> Option<&[f64]> {
         self.axes.iter().find_map(|axis| match &axis.cut {
@@ -232,18 +362,28 @@ impl Partition {
 
     /// The cell in words.
     pub fn label(&self, cell: usize) -> String {
-        self.describe(
-            &self.keys[cell]
-                .iter()
-                .map(|&p| p..p + 1)
-                .collect::<Vec<_>>(),
-        )
+        self.describe(&self.ranges(cell))
+    }
+
+    /// The positions of a cell on every axis.
+    fn ranges(&self, cell: usize) -> Vec<Range<u32>> {
+        let low = &self.keys[cell];
+        let high = self.ends.get(cell).unwrap_or(low);
+        low.iter().zip(high).map(|(l, h)| *l..h + 1).collect()
+    }
+
+    /// The cell that holds a key, be it at a place where no reference row was.
+    fn find(&self, key: &[u32]) -> Option<usize> {
+        let make = || Tree::new(&self.axes, &self.keys, &self.ends);
+        self.lookup.get(make).find(&self.axes, key)
     }
 
     /// The cell in few words, without the names of the columns: `F, 25 to 40`.
     pub fn brief(&self, cell: usize) -> String {
-        let axes = self.axes.iter().zip(&self.keys[cell]);
-        let words: Vec<String> = axes.map(|(axis, &at)| axis.brief(at)).collect();
+        let axes = self.axes.iter().zip(self.ranges(cell));
+        let words: Vec<String> = axes
+            .map(|(axis, at)| axis.brief(at.start, at.end))
+            .collect();
         words.join(", ")
     }
 
@@ -264,39 +404,62 @@ impl Partition {
     /// Columns are found by name.
     pub fn assign(&self, sensitive: &Sensitive) -> Result<Assignment> {
         let (keys, mut uses) = locate(&self.axes, sensitive, self.policies)?;
-        let lookup: HashMap<&[u32], u32> = self
-            .keys
-            .iter()
-            .enumerate()
-            .map(|(cell, key)| (&key[..], cell as u32))
-            .collect();
         let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
         let mut mixtures = Vec::new();
         let mut cells = Vec::with_capacity(sensitive.len());
         for (row, key) in keys.enumerate() {
-            if let Some(&cell) = lookup.get(&key[..]) {
-                cells.push(cell);
-                continue;
-            }
-            if key.contains(&UNSEEN) {
-                uses.unseen_category += 1;
+            let cell = if let Some(&cell) = known.get(&key) {
+                cell
             } else {
-                uses.empty_cell += 1;
+                let cell = if let Some(cell) = self.find(&key) {
+                    cell
+                } else {
+                    let value = |axis: usize| value_of(&self.axes[axis], sensitive, row);
+                    mixtures.push(self.stand_in(&key, &value)?);
+                    self.len() + mixtures.len() - 1
+                } as u32;
+                known.insert(key.clone(), cell);
+                cell
+            };
+            if cell as usize >= self.len() {
+                if key.contains(&UNSEEN) {
+                    uses.unseen_category += 1;
+                } else {
+                    uses.empty_cell += 1;
+                }
             }
-            if let Some(&cell) = known.get(&key) {
-                cells.push(cell);
-                continue;
-            }
-            mixtures.push(self.stand_in(&key, &|axis| value_of(&self.axes[axis], sensitive, row))?);
-            let cell = (self.len() + mixtures.len() - 1) as u32;
-            known.insert(key, cell);
             cells.push(cell);
         }
+        let smooth = match &self.smooth {
+            None => None,
+            Some(smooth) => {
+                let rows = smooth.rows(sensitive)?;
+                uses = rows.uses;
+                Some(smooth.centred(&rows))
+            }
+        };
         Ok(Assignment {
             cells,
             mixtures,
+            smooth,
             uses,
         })
+    }
+
+    /// The rows that have a cell or what stands in for it: not those that miss a value where another model is to score them.
+    pub(crate) fn complete(&self, sensitive: &Sensitive) -> Result<Vec<usize>> {
+        let rows = 0..sensitive.len();
+        if self.policies.missing != Missing::SensitiveFree {
+            return Ok(rows.collect());
+        }
+        let misses = sensitive.misses(self.needs().into_iter())?;
+        Ok(rows.filter(|&row| !misses[row]).collect())
+    }
+
+    /// The share of the reference in each cell.
+    pub(crate) fn shares(&self) -> Vec<f64> {
+        let total: f64 = self.mass.iter().sum();
+        self.mass.iter().map(|mass| mass / total).collect()
     }
 
     /// The cell of a key of these cuts, or the weights over the cells that stand in for it.
@@ -309,7 +472,7 @@ impl Partition {
     ) -> Result<Place> {
         let own = key;
         let key = cuts.key_in(&self.axes, own);
-        if let Ok(cell) = self.keys.binary_search(&key) {
+        if let Some(cell) = self.find(&key) {
             return Ok(Place::Cell(cell));
         }
         if key.contains(&UNSEEN) {
@@ -325,8 +488,7 @@ impl Partition {
     ///
     /// `value` is the row's value on an axis, for the sentence that refuses it.
     fn stand_in(&self, key: &[u32], value: &dyn Fn(usize) -> String) -> Result<Vec<f64>> {
-        let total: f64 = self.mass.iter().sum();
-        let population = || self.mass.iter().map(|mass| mass / total).collect();
+        let population = || self.shares();
         let zero = || vec![0.0; self.len()];
         if let Some(axis) = key.iter().position(|&p| p == UNSEEN) {
             return match self.policies.category {
@@ -352,7 +514,7 @@ impl Partition {
         }
     }
 
-    /// The smallest enclosing cell with reference rows, as weights over its cells.
+    /// The smallest enclosing cell with reference rows, as weights over the cells that it meets.
     ///
     /// A single continuous column is widened step by step. Among several columns the finest continuous one (the last of
     /// these) is dropped first, and so on while more than one is left.
@@ -387,13 +549,12 @@ impl Partition {
     }
 
     fn weights_within(&self, ranges: &[Range<u32>]) -> Option<Vec<f64>> {
-        let inside: Vec<f64> = self
-            .keys
-            .iter()
-            .zip(&self.mass)
-            .map(|(key, mass)| {
-                let inside = key.iter().zip(ranges).all(|(p, range)| range.contains(p));
-                if inside { *mass } else { 0.0 }
+        let meet = |a: &Range<u32>, b: &Range<u32>| a.start < b.end && b.start < a.end;
+        let inside: Vec<f64> = (0..self.len())
+            .map(|cell| {
+                let cell_ranges = self.ranges(cell);
+                let inside = cell_ranges.iter().zip(ranges).all(|(a, b)| meet(a, b));
+                if inside { self.mass[cell] } else { 0.0 }
             })
             .collect();
         let total: f64 = inside.iter().sum();
@@ -414,7 +575,8 @@ impl Partition {
 
     /// Refuses what cannot have come from a fit (a damaged or hostile model file).
     pub(crate) fn is_sound(&self) -> bool {
-        !self.keys.is_empty()
+        self.smooth.as_ref().is_none_or(Smooth::is_sound)
+            && !self.keys.is_empty()
             && self.mass.len() == self.keys.len()
             && self.counts.len() == self.keys.len()
             && self.mass.iter().all(|mass| *mass > 0.0 && mass.is_finite())
@@ -424,6 +586,20 @@ impl Partition {
                 key.len() == self.axes.len()
                     && key.iter().zip(&self.axes).all(|(p, axis)| *p < axis.len())
             })
+            && (self.ends.is_empty() || self.spans_are_sound())
+    }
+
+    /// Whether cells that span several positions do so along bins, and none meets another.
+    fn spans_are_sound(&self) -> bool {
+        let spans = |low: u32, high: u32, axis: &Axis| {
+            low == high || (low < high && axis.bins().is_some_and(|bins| high < bins))
+        };
+        self.ends.len() == self.keys.len()
+            && self.keys.iter().zip(&self.ends).all(|(low, high)| {
+                let mut axes = low.iter().zip(high).zip(&self.axes);
+                high.len() == low.len() && axes.all(|((l, h), axis)| spans(*l, *h, axis))
+            })
+            && Tree::new(&self.axes, &self.keys, &self.ends).is_some()
     }
 }
 

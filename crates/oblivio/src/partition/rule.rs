@@ -12,6 +12,13 @@ use crate::sensitive::{Kind, Sensitive};
 /// How sensitive columns are to be cut into cells.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartitionRule {
+    /// How the conditional mean is estimated.
+    pub estimator: Estimator,
+    /// Whether the means of cells are drawn towards the mean of all, by as much as their scatter suggests (empirical Bayes). That
+    /// leaves some of the dependence where cells are small.
+    pub shrink: bool,
+    /// Columns among the sensitive ones that are legitimate factors A: only the part of the others beyond A is removed.
+    pub control: Vec<String>,
     /// The number of bins of each continuous column.
     pub cells: CellCount,
     /// Where the bins of a continuous column begin and end.
@@ -22,10 +29,43 @@ pub struct PartitionRule {
     pub categorical: Vec<String>,
     /// Columns to read as continuous whatever they hold.
     pub continuous: Vec<String>,
+    /// A cell of bins with fewer reference rows than this is joined with its neighbours; at 1 none is. If absent: where the
+    /// number of bins is left to the rule `auto`, 5 or half of what equal bins would hold if that is less; else 1, for cells that
+    /// were asked for are not to be changed.
+    pub min_rows: Option<usize>,
     /// What to do with rows that have no cell.
     pub policies: Policies,
 }
 
+/// How the conditional mean of the features is estimated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Estimator {
+    /// By the smaller leave-one-out error: cells where all sensitive columns are categorical or the cells were asked for, else
+    /// cells or smooth.
+    #[default]
+    Auto,
+    /// The mean of the cell.
+    Cells,
+    /// Ridge regression on kernel features of S.
+    Smooth,
+    /// Least squares on the columns of S themselves.
+    Linear,
+}
+
+impl Named for Estimator {
+    const WHAT: &'static str = "the conditional mean";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("auto", Self::Auto),
+        ("cells", Self::Cells),
+        ("smooth", Self::Smooth),
+        ("linear", Self::Linear),
+    ];
+}
+
+/// The fewest reference rows of a cell where nothing else is said. Fewer make a mean that is mostly the rows' own noise: with m
+/// rows a share of 1/m of what they tell beyond S is taken for what S tells.
+const LEAST_ROWS: usize = 5;
 /// More bins than this are a mistake.
 const MOST_CELLS: usize = 65_536;
 
@@ -37,6 +77,8 @@ pub enum CellCount {
     Auto,
     /// $\lfloor n^{1/(2(d+1))}\rfloor$, as in the paper.
     Paper,
+    /// The number with the least leave-one-out error of the features; as [`Auto`](Self::Auto) where there are no features to look at.
+    Loo,
     /// This many.
     Given(usize),
 }
@@ -116,6 +158,9 @@ pub enum Missing {
     Error,
     /// A level of its own, if it occurred among the reference rows.
     Category,
+    /// Rows that miss a value are left out of the fit, and scored by a second model: one fitted to the same rows in the mode
+    /// `sensitive-free`, which needs no sensitive value.
+    SensitiveFree,
 }
 
 impl Named for Binning {
@@ -154,8 +199,11 @@ impl Named for OutOfRange {
 
 impl Named for Missing {
     const WHAT: &'static str = "the policy for missing values";
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("error", Self::Error), ("category", Self::Category)];
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("error", Self::Error),
+        ("category", Self::Category),
+        ("sensitive-free", Self::SensitiveFree),
+    ];
 }
 
 impl FromStr for CellCount {
@@ -165,11 +213,12 @@ impl FromStr for CellCount {
         match text {
             "auto" => Ok(Self::Auto),
             "paper" => Ok(Self::Paper),
+            "loo" => Ok(Self::Loo),
             _ => match text.parse() {
                 Ok(cells) if cells > 0 => Ok(Self::Given(cells)),
                 _ => Err(Error::InvalidParameter {
                     name: "cells",
-                    expected: "a positive whole number, `auto` or `paper`",
+                    expected: "a positive whole number, `auto`, `loo` or `paper`",
                     value: text.to_owned(),
                 }),
             },
@@ -210,7 +259,7 @@ impl CellCount {
         let power = |base: usize, exponent: usize| (base as f64).powf(exponent as f64);
         match self {
             Self::Given(cells) => cells,
-            Self::Auto => (1..=rows)
+            Self::Auto | Self::Loo => (1..=rows)
                 .find(|&cells| power(cells, continuous + 2) >= rows as f64)
                 .unwrap_or(1),
             Self::Paper => (1..=rows)
@@ -222,6 +271,36 @@ impl CellCount {
 }
 
 impl PartitionRule {
+    /// For cells that only a report uses.
+    #[must_use]
+    pub(crate) fn for_report(&self) -> Self {
+        Self {
+            estimator: Estimator::Cells,
+            shrink: false,
+            cells: match self.cells {
+                CellCount::Loo => CellCount::Auto,
+                other => other,
+            },
+            policies: self.policies.for_report(),
+            ..self.clone()
+        }
+    }
+
+    /// The same rule for cells, where nothing else can be; `why` says why not.
+    pub(crate) fn cells_only(&self, why: &'static str) -> Result<Self> {
+        match self.estimator {
+            Estimator::Auto | Estimator::Cells if !self.shrink => Ok(Self {
+                estimator: Estimator::Cells,
+                ..self.clone()
+            }),
+            _ => Err(Error::InvalidParameter {
+                name: "the conditional mean",
+                expected: why,
+                value: self.estimator.name().into(),
+            }),
+        }
+    }
+
     /// The rule with the kind of every column settled by these rows, so that a part of them is read like the whole.
     #[must_use]
     pub fn settled(&self, table: &Sensitive) -> Self {
@@ -264,8 +343,52 @@ impl PartitionRule {
         }
     }
 
+    /// How often each row counts in a fit: not at all if it misses a sensitive value and the policy leaves such rows to a second
+    /// model. Also how many rows do not count for that reason alone.
+    pub(crate) fn counting(
+        &self,
+        table: &Sensitive,
+        weights: Option<&[f64]>,
+    ) -> Result<(Vec<f64>, usize)> {
+        let mut counting = weights.map_or(vec![1.0; table.len()], <[f64]>::to_vec);
+        if self.policies.missing != Missing::SensitiveFree {
+            return Ok((counting, 0));
+        }
+        let misses = table.misses(table.columns().iter().map(|c| c.name.as_str()))?;
+        let mut left_out = 0;
+        for (weight, misses) in counting.iter_mut().zip(misses) {
+            if misses && *weight > 0.0 {
+                *weight = 0.0;
+                left_out += 1;
+            }
+        }
+        if left_out > 0 && counting.iter().all(|weight| *weight == 0.0) {
+            return Err(Error::TooFewRows {
+                what: "the table without rows that miss a sensitive value",
+                found: 0,
+                needed: 1,
+            });
+        }
+        Ok((counting, left_out))
+    }
+
+    /// The fewest reference rows of a cell that bins make up, for n reference rows and d continuous columns: of ℓ bins each by
+    /// the rule `auto`, $\min(5, \lfloor n/(2\ell^d)\rfloor)$ and at least 1.
+    pub(super) fn least_rows(&self, rows: usize, continuous: usize) -> usize {
+        let by_rule = match self.cells {
+            CellCount::Auto | CellCount::Loo => {
+                let bins = self.cells.resolve(rows, continuous) as f64;
+                // A small table has cells of a few rows, which are what the rule is about and not too few.
+                let equal = rows as f64 / bins.powf(continuous as f64);
+                LEAST_ROWS.clamp(1, ((equal / 2.0) as usize).max(1))
+            }
+            CellCount::Paper | CellCount::Given(_) => 1,
+        };
+        self.min_rows.unwrap_or(by_rule)
+    }
+
     /// How a column is to be read.
-    pub(super) fn kind(&self, column: &Column) -> Kind {
+    pub(crate) fn kind(&self, column: &Column) -> Kind {
         if self.categorical.contains(&column.name) {
             Kind::Categorical
         } else if self.continuous.contains(&column.name) {
@@ -303,6 +426,13 @@ impl PartitionRule {
                 name: "cells",
                 expected: "between 1 and 65536",
                 value: cells.to_string(),
+            });
+        }
+        if self.min_rows == Some(0) {
+            return Err(Error::InvalidParameter {
+                name: "the fewest rows of a cell",
+                expected: "at least 1",
+                value: "0".into(),
             });
         }
         let named = self.categorical.iter().chain(&self.continuous);

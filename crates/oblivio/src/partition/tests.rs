@@ -285,3 +285,248 @@ fn settings_that_make_no_sense_are_refused() {
     };
     assert!(matches!(refused(rule), Error::UnknownColumn { .. }));
 }
+
+mod merging {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Rows of two continuous columns, one with missing values, and a category.
+    #[derive(Clone, Debug)]
+    struct Rows {
+        fine: Vec<f64>,
+        coarse: Vec<f64>,
+        group: Vec<u8>,
+    }
+
+    impl Rows {
+        fn table(&self) -> Sensitive {
+            let names = ["a", "b", "c"];
+            let groups = self.group.iter().map(|g| Some(names[*g as usize]));
+            sensitive(vec![
+                Column::numbers("fine", self.fine.clone()),
+                Column::texts("group", groups),
+                Column::numbers("coarse", self.coarse.clone()),
+            ])
+        }
+
+        /// The values of the columns that are never joined: the category, and what is missing.
+        fn combination(&self, row: usize) -> (u8, bool, bool) {
+            let missing = |values: &[f64]| values[row].is_nan();
+            (self.group[row], missing(&self.fine), missing(&self.coarse))
+        }
+    }
+
+    fn rows() -> impl Strategy<Value = Rows> {
+        let value = || prop_oneof![9 => -2.0..2.0f64, 1 => Just(f64::NAN)];
+        prop::collection::vec((value(), value(), 0u8..3), 3..80).prop_map(|mut rows| {
+            // Not all may be missing.
+            (rows[0].0, rows[0].1) = (0.5, -0.5);
+            Rows {
+                fine: rows.iter().map(|r| r.0).collect(),
+                coarse: rows.iter().map(|r| r.1).collect(),
+                group: rows.iter().map(|r| r.2).collect(),
+            }
+        })
+    }
+
+    fn rule(binning: Binning, cells: usize, min_rows: usize) -> PartitionRule {
+        PartitionRule {
+            cells: CellCount::Given(cells),
+            binning,
+            continuous: vec!["fine".into(), "coarse".into()],
+            min_rows: Some(min_rows),
+            policies: Policies {
+                missing: Missing::Category,
+                ..Policies::default()
+            },
+            ..PartitionRule::default()
+        }
+    }
+
+    fn binnings() -> impl Strategy<Value = Binning> {
+        prop_oneof![
+            Just(Binning::Quantile),
+            Just(Binning::Uniform),
+            Just(Binning::Dyadic)
+        ]
+    }
+
+    proptest! {
+        /// Every cell has enough rows or is all there is of its categories; every row has a cell; no two cells meet.
+        #[test]
+        fn cells_have_enough_rows_or_are_whole_combinations(
+            rows in rows(), binning in binnings(), cells in 1usize..9, least in 1usize..12,
+        ) {
+            let table = rows.table();
+            let partition = fit(&rule(binning, cells, least), &table);
+            prop_assert!(partition.is_sound());
+            let assignment = partition.assign(&table).unwrap();
+            prop_assert!(assignment.mixtures.is_empty());
+            let mut counts = vec![0; partition.len()];
+            for cell in &assignment.cells {
+                counts[*cell as usize] += 1;
+            }
+            prop_assert_eq!(&counts, partition.counts());
+            for cell in 0..partition.len() {
+                let members: Vec<usize> = (0..table.len())
+                    .filter(|&row| assignment.cells[row] as usize == cell)
+                    .collect();
+                let combination = rows.combination(members[0]);
+                prop_assert!(members.iter().all(|&row| rows.combination(row) == combination));
+                let all = (0..table.len()).filter(|&row| rows.combination(row) == combination);
+                prop_assert!(members.len() >= least || members.len() == all.count());
+            }
+            for a in 0..partition.len() {
+                for b in 0..a {
+                    let (a, b) = (partition.ranges(a), partition.ranges(b));
+                    let apart = |(a, b): (&Range<u32>, &Range<u32>)| a.end <= b.start || b.end <= a.start;
+                    prop_assert!(a.iter().zip(&b).any(apart));
+                }
+            }
+        }
+
+        /// The cells do not depend on the order of the rows.
+        #[test]
+        fn cells_are_the_same_for_any_order_of_rows(
+            rows in rows(), least in 1usize..12, seed in 0u64..1000,
+        ) {
+            let mut order: Vec<usize> = (0..rows.group.len()).collect();
+            order.sort_by_key(|&i| (i as u64 + 1).wrapping_mul(seed.wrapping_mul(0x9E37_79B9) | 1) % 8191);
+            let rule = rule(Binning::Quantile, 5, least);
+            prop_assert_eq!(fit(&rule, &rows.table()), fit(&rule, &rows.table().select(&order)));
+        }
+
+        /// With one row enough, every combination of positions that rows have is a cell, and a file says no more than before.
+        #[test]
+        fn one_row_is_enough_for_a_cell_if_asked(rows in rows(), binning in binnings()) {
+            let table = rows.table();
+            let rule = rule(binning, 4, 1);
+            let partition = fit(&rule, &table);
+            let (keys, _) = locate(&partition.axes, &table, partition.policies).unwrap();
+            let keys: std::collections::BTreeSet<Vec<u32>> = keys.collect();
+            prop_assert_eq!(partition.keys.clone(), keys.into_iter().collect::<Vec<_>>());
+            prop_assert!(!serde_json::to_string(&partition).unwrap().contains("ends"));
+        }
+
+        /// A partition comes back from a file as it was, and a damaged one is refused.
+        #[test]
+        fn joined_cells_survive_a_file(rows in rows(), least in 2usize..12) {
+            let partition = fit(&rule(Binning::Uniform, 5, least), &rows.table());
+            let text = serde_json::to_string(&partition).unwrap();
+            let read: Partition = serde_json::from_str(&text).unwrap();
+            prop_assert!(read.is_sound());
+            prop_assert_eq!(&read, &partition);
+            prop_assert_eq!(read.assign(&rows.table()), partition.assign(&rows.table()));
+        }
+    }
+
+    /// Ages 20, 30, … in bins of ten years.
+    fn ages(ages: &[f64]) -> (PartitionRule, Sensitive) {
+        let rule = PartitionRule {
+            bounds: vec![("age".into(), 20.0, 70.0)],
+            continuous: vec!["age".into()],
+            min_rows: Some(2),
+            binning: Binning::Uniform,
+            cells: CellCount::Given(5),
+            ..PartitionRule::default()
+        };
+        let sex = vec![Some("F"); ages.len()];
+        let table = sensitive(vec![
+            Column::numbers("age", ages.to_vec()),
+            Column::texts("sex", sex),
+        ]);
+        (rule, table)
+    }
+
+    #[test]
+    fn joined_cells_are_named_and_hold_the_empty_bins_within() {
+        let (rule, table) = ages(&[21.0, 22.0, 33.0, 55.0, 65.0, 66.0]);
+        let (partition, warnings) = Partition::fit(&rule, &table, &[1.0; 6]).unwrap();
+        let labels: Vec<String> = (0..partition.len()).map(|c| partition.label(c)).collect();
+        // Of 33 and 55 the lower joins first, and its smaller neighbour is 55.
+        assert_eq!(
+            labels,
+            [
+                "age < 30, sex=F",
+                "30 <= age < 60, sex=F",
+                "age >= 60, sex=F"
+            ]
+        );
+        assert_eq!(partition.brief(1), "30 to 60, F");
+        assert_eq!(partition.counts(), [2, 2, 2]);
+        assert_eq!(
+            warnings,
+            [Warning::MergedCells {
+                count: 2,
+                made: 1,
+                least: 2
+            }]
+        );
+        let (_, empty) = ages(&[45.0]);
+        let assignment = partition.assign(&empty).unwrap();
+        assert_eq!((assignment.cells, assignment.uses.empty_cell), (vec![1], 0));
+    }
+
+    #[test]
+    fn an_empty_bin_outside_joined_cells_takes_what_encloses_it() {
+        let (rule, table) = ages(&[21.0, 32.0, 65.0, 66.0]);
+        let partition = fit(&rule, &table);
+        assert_eq!(partition.label(0), "age < 40, sex=F");
+        let (_, empty) = ages(&[45.0]);
+        let assignment = partition.assign(&empty).unwrap();
+        assert_eq!(assignment.cells, [2]);
+        // Among several columns the finest is dropped first.
+        assert_eq!(assignment.mixtures, [vec![0.5, 0.5]]);
+    }
+
+    #[test]
+    fn weights_count_as_rows() {
+        let (rule, table) = ages(&[25.0, 35.0, 45.0]);
+        let (once, _) = Partition::fit(&rule, &table, &[1.0; 3]).unwrap();
+        let (twice, _) = Partition::fit(&rule, &table, &[2.0; 3]).unwrap();
+        assert_eq!((once.len(), twice.len()), (1, 3));
+    }
+
+    #[test]
+    fn cells_are_joined_by_default_only_where_their_number_is_left_to_the_rule() {
+        let rule = |cells| PartitionRule {
+            cells,
+            ..PartitionRule::default()
+        };
+        assert_eq!(rule(CellCount::Auto).least_rows(1000, 1), 5);
+        assert_eq!(rule(CellCount::Paper).least_rows(1000, 1), 1);
+        assert_eq!(rule(CellCount::Given(3)).least_rows(1000, 1), 1);
+        // Three bins of four rows, and four times four of six.
+        assert_eq!(rule(CellCount::Auto).least_rows(12, 1), 2);
+        assert_eq!(rule(CellCount::Auto).least_rows(100, 2), 3);
+        assert_eq!(rule(CellCount::Auto).least_rows(1, 1), 1);
+        let refused = Partition::fit(
+            &PartitionRule {
+                min_rows: Some(0),
+                ..PartitionRule::default()
+            },
+            &numbers("s", &[0.0]),
+            &[1.0],
+        );
+        assert!(matches!(refused, Err(Error::InvalidParameter { .. })));
+    }
+
+    #[test]
+    fn damaged_spans_are_refused() {
+        let (rule, table) = ages(&[21.0, 22.0, 33.0, 55.0, 65.0, 66.0]);
+        let sound = fit(&rule, &table);
+        assert!(sound.is_sound());
+        let with = |change: &dyn Fn(&mut Vec<Vec<u32>>)| {
+            let mut damaged = sound.clone();
+            change(&mut damaged.ends);
+            damaged.is_sound()
+        };
+        assert!(!with(&|ends| ends[0][0] = 1), "cells meet");
+        assert!(!with(&|ends| ends[1][0] = 0), "ends before it begins");
+        assert!(!with(&|ends| ends[2][0] = 5), "beyond the bins");
+        assert!(!with(&|ends| ends[1][1] = 1), "joins categories");
+        assert!(!with(&|ends| ends.truncate(1)), "too few");
+        assert!(!with(&|ends| ends[0].clear()), "no positions");
+    }
+}

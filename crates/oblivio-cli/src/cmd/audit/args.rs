@@ -222,6 +222,7 @@ impl Args {
                     missing: self.handle_missing,
                     ..Policies::default()
                 },
+                ..PartitionRule::default()
             },
             threshold: self.threshold,
             positive: self.positive.clone(),

@@ -8,7 +8,7 @@ mod rows;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use oblivio::Audit;
 use rayon::ThreadPool;
 use serde_json::{Value, json};
@@ -18,6 +18,7 @@ use self::gate::{Side, Verdict, verdicts};
 use self::page::Report;
 use self::rows::{Columns, Models};
 use crate::cmd::stream::opened;
+use crate::cmd::written::{self, Kind};
 use crate::progress::watched;
 use crate::report;
 use crate::table;
@@ -46,9 +47,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<bool> {
         frontier,
         audit: &audit,
     };
-    for path in &args.output {
-        write(path, &report, &verdicts)?;
-    }
+    written::write(&args.output, |kind| text(kind, &report, &verdicts))?;
     if args.json {
         report::json(&as_json(&audit, &report, &verdicts))?;
     } else {
@@ -72,58 +71,15 @@ fn check_outputs(args: &Args, data: &[PathBuf]) -> Result<()> {
         .chain(&args.frontier)
         .map(PathBuf::as_path)
         .collect();
-    for (k, path) in args.output.iter().enumerate() {
-        ensure!(
-            Kind::of(path).is_some(),
-            "{}: the report is written as .html, .csv or .json; give the name one of these endings",
-            path.display()
-        );
-        ensure!(
-            !args.output[..k].contains(path),
-            "{}: given twice; name every report once",
-            path.display()
-        );
-        table::keep_apart(path, &inputs)?;
-        table::check_place(path)?;
-    }
-    Ok(())
+    written::check(&args.output, &inputs)
 }
 
-/// How a report is written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Page,
-    Csv,
-    Json,
-}
-
-impl Kind {
-    fn of(path: &Path) -> Option<Self> {
-        let ending = path.extension()?.to_str()?.to_lowercase();
-        match ending.as_str() {
-            "html" | "htm" => Some(Self::Page),
-            "csv" => Some(Self::Csv),
-            "json" => Some(Self::Json),
-            _ => None,
-        }
-    }
-}
-
-fn write(path: &Path, report: &Report, verdicts: &[Verdict]) -> Result<()> {
-    let kind = Kind::of(path).unwrap_or(Kind::Page);
-    let text = match kind {
+fn text(kind: Kind, report: &Report, verdicts: &[Verdict]) -> String {
+    match kind {
         Kind::Csv => oblivio_report::csv(report.audit),
         Kind::Json => format!("{:#}\n", as_json(report.audit, report, verdicts)),
         Kind::Page => report.html(),
-    };
-    table::write_bytes(path, text.as_bytes())?;
-    if kind == Kind::Page && !oblivio_report::HAS_CHARTS {
-        report::remark(format_args!(
-            "note: this program was built without the chart bundle: {} has tables in place of charts",
-            path.display()
-        ));
     }
-    Ok(())
 }
 
 /// The audit as it is, what was done, and the verdicts of the limits.

@@ -9,6 +9,7 @@ use oblivio_report::{FrontierPoint, Page};
 use super::Args;
 use super::rows::Models;
 use crate::cmd::stream::opened;
+use crate::cmd::written::names;
 use crate::report;
 
 /// An audit with all that is written about it.
@@ -34,20 +35,6 @@ impl Report<'_> {
 /// The given title, or the names of the files without their folders.
 pub(super) fn title(args: &Args, data: &[PathBuf]) -> String {
     args.title.clone().unwrap_or_else(|| names(data))
-}
-
-fn names(paths: &[PathBuf]) -> String {
-    let names: Vec<String> = paths
-        .iter()
-        .map(|path| match path.file_name() {
-            Some(name) if path.as_os_str() != "-" => name.to_string_lossy().into_owned(),
-            _ => "standard input".into(),
-        })
-        .collect();
-    match &names[..] {
-        [first, .., last] if names.len() > 3 => format!("{first} … {last}"),
-        _ => names.join(", "),
-    }
 }
 
 /// What was done, in pairs of a name and a value.
@@ -110,6 +97,9 @@ fn about(model: &Model) -> String {
     )
 }
 
+/// What differs between the lines about one candidate in a file of `oblivio frontier`.
+const FIRST_OF: [&str; 3] = ["error_measure", "against", "measure"];
+
 /// The table of error against dependence, if one was given.
 pub(super) fn frontier(args: &Args) -> Result<Vec<FrontierPoint>> {
     let Some(path) = &args.frontier else {
@@ -137,6 +127,12 @@ pub(super) fn frontier(args: &Args) -> Result<Vec<FrontierPoint>> {
         Some(codes.iter().map(word).collect())
     };
     let (errors, dependences) = (numbers("error")?, numbers("dependence")?);
+    // A file of `oblivio frontier` has many measures; the first of them comes first.
+    let kinds = FIRST_OF.map(|name| words(name));
+    let is_first = |row: &usize| {
+        let mut kinds = kinds.iter().flatten();
+        kinds.all(|words| words[*row] == words[0])
+    };
     let names = words("name").or_else(|| words("strength"));
     let chosen = words("chosen");
     let is_chosen = |k: usize| {
@@ -144,6 +140,7 @@ pub(super) fn frontier(args: &Args) -> Result<Vec<FrontierPoint>> {
         matches!(word.as_deref(), Some("1" | "true" | "yes"))
     };
     Ok((0..errors.len())
+        .filter(is_first)
         .map(|k| FrontierPoint {
             name: names
                 .as_ref()

@@ -6,9 +6,9 @@ use std::str::FromStr;
 use anyhow::{Result, ensure};
 use oblivio::learn::{Intercept, Learner, Solver};
 use oblivio::{
-    Binning, CellCount, ClassWeights, Components, EmptyCell, FeatureSettings, Gamma, Kernel,
-    Missing, Mode, Named, OutOfRange, Parity, PartitionRule, Policies, Reference, Restraint,
-    Selection, Settings, Threshold, UnseenCategory,
+    AlignMethod, AlignRule, Binning, CellCount, ClassWeights, Components, EmptyCell, Estimator,
+    FeatureSettings, Gamma, Kernel, Missing, Mode, Named, OutOfRange, Parity, PartitionRule,
+    Policies, Reference, Restraint, Scaling, Selection, Settings, Threshold, UnseenCategory,
 };
 
 use crate::args::{bounds, delimiter, named};
@@ -46,69 +46,18 @@ impl FromStr for Alpha {
 /// Without --components the fit is exact, and its time and memory grow with the cube and the square of the rows. With it,
 /// any number of rows will do.
 #[derive(clap::Args)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
 pub(crate) struct Args {
     /// CSV or Parquet files with the same columns, patterns such as 'part-*.csv', or - for standard input
     #[arg(required = true)]
     pub(super) data: Vec<PathBuf>,
-    /// Columns the predictions should not depend on
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
-    pub(super) sensitive: Vec<String>,
     /// Column to predict; with --components and without this, features are fitted for `oblivio transform`
     #[arg(long, value_name = "COLUMN", required_unless_present = "components")]
     pub(super) target: Option<String>,
     /// Where to write the model
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: PathBuf,
-
-    /// Feature columns (default: all that have no other role)
-    #[arg(
-        long,
-        value_name = "COLUMNS",
-        value_delimiter = ',',
-        help_heading = "Columns"
-    )]
-    pub(super) features: Vec<String>,
-    /// Columns to leave out
-    #[arg(
-        long,
-        value_name = "COLUMNS",
-        value_delimiter = ',',
-        help_heading = "Columns",
-        conflicts_with = "features"
-    )]
-    pub(super) drop: Vec<String>,
-    /// Column of row weights
-    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
-    pub(super) weights: Option<String>,
-    /// Columns to read as categories whatever they hold
-    #[arg(
-        long,
-        value_name = "COLUMNS",
-        value_delimiter = ',',
-        help_heading = "Columns"
-    )]
-    pub(super) categorical: Vec<String>,
-    /// Columns to read as numbers whatever they hold; sensitive ones are then continuous
-    #[arg(
-        long,
-        value_name = "COLUMNS",
-        value_delimiter = ',',
-        help_heading = "Columns"
-    )]
-    pub(super) continuous: Vec<String>,
-    /// Value of the target that counts as 1, or as the positive class; all others count as 0
-    #[arg(long, value_name = "VALUE", help_heading = "Columns")]
-    pub(super) positive: Option<String>,
-    /// Character between the fields of a CSV file, \t for a tab
-    #[arg(long, value_name = "CHAR", value_parser = delimiter, help_heading = "Columns")]
-    pub(super) delimiter: Option<u8>,
-    /// Leave out rows with missing values instead of refusing them
-    #[arg(long, help_heading = "Columns")]
-    pub(super) drop_missing: bool,
+    #[command(flatten)]
+    pub(super) options: Options,
     /// Fit on this many rows, drawn by seed
     #[arg(
         long,
@@ -118,53 +67,6 @@ pub(crate) struct Args {
         requires = "target"
     )]
     pub(super) sample: Option<usize>,
-    /// Keep number columns as they are instead of scaling them to mean 0 and standard deviation 1
-    #[arg(long, help_heading = "Columns")]
-    pub(super) no_standardize: bool,
-
-    /// linear, poly, rbf, laplacian, matern12, matern32, matern52, or sums and products of them
-    #[arg(
-        long,
-        value_name = "KERNEL",
-        default_value = "rbf",
-        help_heading = "Model"
-    )]
-    pub(super) kernel: Kernel<Gamma>,
-    /// Gamma of a single kernel: a number, scale or median
-    #[arg(long, value_name = "GAMMA", help_heading = "Model")]
-    pub(super) gamma: Option<Gamma>,
-    /// Degree of a single poly kernel
-    #[arg(long, value_name = "P", help_heading = "Model")]
-    pub(super) degree: Option<u32>,
-    /// Constant of a single poly kernel
-    #[arg(
-        allow_negative_numbers = true,
-        long,
-        value_name = "C",
-        help_heading = "Model"
-    )]
-    pub(super) coef0: Option<f64>,
-    /// What is learned: a number by ridge regression, or classes by a support vector machine or logistic regression
-    #[arg(long, default_value = "ridge", value_parser = named::<Learner>(), help_heading = "Model")]
-    pub(super) learner: Learner,
-    /// Penalty of ridge regression: a number, or auto for the one with the least leave-one-out error
-    #[arg(
-        allow_negative_numbers = true,
-        long,
-        value_name = "PENALTY",
-        default_value = "1",
-        help_heading = "Model"
-    )]
-    pub(super) alpha: Alpha,
-    /// Cost C of an error of svm or logistic, one over the penalty
-    #[arg(
-        allow_negative_numbers = true,
-        long,
-        value_name = "C",
-        default_value_t = 1.0,
-        help_heading = "Model"
-    )]
-    pub(super) cost: f64,
     /// How much is taken out, from 0 (nothing) to 1 (all that the method can)
     #[arg(
         allow_negative_numbers = true,
@@ -178,80 +80,19 @@ pub(crate) struct Args {
     /// whose mean is the same in every cell, which needs no sensitive column to predict
     #[arg(long, default_value = "oblivious", value_parser = named::<Mode>(), help_heading = "Model")]
     pub(super) mode: Mode,
-    /// Learn a constant beside the expansion, without a penalty; svm and logistic always do unless --no-intercept
-    #[arg(long, help_heading = "Model")]
-    pub(super) intercept: bool,
-    /// Learn no constant
-    #[arg(long, conflicts_with = "intercept", help_heading = "Model")]
-    pub(super) no_intercept: bool,
-    /// How the problem is solved: cholesky, mixed and pcg are for ridge, smo and interior for svm
-    #[arg(long, default_value = "auto", value_parser = named::<Solver>(), help_heading = "Model")]
-    pub(super) solver: Solver,
-
-    /// equal, or balanced to let both sides of a decision count the same
-    #[arg(long, default_value = "equal", value_parser = ["equal", "balanced"], help_heading = "Classes")]
-    pub(super) class_weight: String,
-    /// Where the line is: zero, base-rate (as many positives as there are among the training rows), or a share such as 0.3
-    #[arg(
-        long,
-        value_name = "THRESHOLD",
-        default_value = "zero",
-        help_heading = "Classes"
-    )]
-    pub(super) threshold: Threshold,
-    /// Relative duality gap to reach (default: 1e-5 for svm, 1e-12 for logistic)
+    /// Make the distribution of the score the same whatever the sensitive values are: its mean and spread, or all of it
+    #[arg(long, value_name = "METHOD", value_parser = named::<AlignMethod>(), help_heading = "Model")]
+    pub(super) align: Option<AlignMethod>,
+    /// How far, from 0 (the score as it is) to 1 (all the way)
     #[arg(
         allow_negative_numbers = true,
         long,
-        value_name = "GAP",
-        help_heading = "Classes"
+        value_name = "T",
+        default_value_t = 1.0,
+        requires = "align",
+        help_heading = "Model"
     )]
-    pub(super) gap: Option<f64>,
-    /// Most steps of the solver (default: its own limit)
-    #[arg(long, value_name = "STEPS", help_heading = "Classes")]
-    pub(super) max_steps: Option<usize>,
-
-    /// Rows whose mean scores are equal: all, or those of the positive class
-    #[arg(long, default_value = "demographic-parity", value_parser = named::<Parity>(), help_heading = "Sensitive-free mode")]
-    pub(super) parity: Parity,
-    /// Penalty on the differences of mean scores, instead of none allowed
-    #[arg(
-        allow_negative_numbers = true,
-        long,
-        value_name = "ETA",
-        conflicts_with = "epsilon",
-        help_heading = "Sensitive-free mode"
-    )]
-    pub(super) eta: Option<f64>,
-    /// Largest difference of a mean score allowed, for svm
-    #[arg(
-        allow_negative_numbers = true,
-        long,
-        value_name = "EPSILON",
-        help_heading = "Sensitive-free mode"
-    )]
-    pub(super) epsilon: Option<f64>,
-
-    /// Most memory for the matrix or the features of svm and logistic (default: most of what is free); rows are computed anew
-    /// rather than kept beyond it
-    #[arg(long, value_name = "MEGABYTES", help_heading = "Classes")]
-    pub(super) memory: Option<usize>,
-
-    /// Learn on this many landmarks: rows are read in batches, and memory does not grow with them
-    #[arg(long, value_name = "N", help_heading = "Landmarks")]
-    pub(super) components: Option<usize>,
-    /// How landmarks are chosen: randomly pivoted Cholesky, k-means++ seeding, or uniformly; fourier takes random waves instead
-    #[arg(long, default_value = "cholesky", value_parser = named::<Selection>(), help_heading = "Landmarks")]
-    pub(super) landmarks: Selection,
-    /// Stop adding landmarks once they leave out no more than this share of the kernel's trace
-    #[arg(
-        allow_negative_numbers = true,
-        long,
-        value_name = "SHARE",
-        default_value_t = 0.0,
-        help_heading = "Landmarks"
-    )]
-    pub(super) tolerance: f64,
+    pub(super) align_strength: f64,
     /// Save the state here now and then; the same command goes on from it after an interruption
     #[arg(long, value_name = "FILE", help_heading = "Landmarks")]
     pub(super) checkpoint: Option<PathBuf>,
@@ -263,50 +104,265 @@ pub(crate) struct Args {
         help_heading = "Landmarks"
     )]
     pub(super) checkpoint_every: u64,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
 
-    /// Cells of each continuous sensitive column: a number, auto or paper
+// What fits have in common, whatever is made of them. (A comment for the documentation would become the help of the command.)
+#[derive(clap::Args)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+pub(crate) struct Options {
+    /// Columns the predictions should not depend on
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(in crate::cmd) sensitive: Vec<String>,
+
+    /// Legitimate factors: only what the sensitive columns tell beyond these is taken out; they stay features
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_delimiter = ',',
+        requires = "sensitive",
+        help_heading = "Columns"
+    )]
+    pub(in crate::cmd) control: Vec<String>,
+    /// Let the sensitive columns be features, too; their influence is taken out of the score as that of the others is
+    #[arg(long, requires = "sensitive", help_heading = "Columns")]
+    pub(in crate::cmd) keep_sensitive: bool,
+    /// Feature columns (default: all that have no other role)
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_delimiter = ',',
+        help_heading = "Columns"
+    )]
+    pub(in crate::cmd) features: Vec<String>,
+    /// Columns to leave out
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_delimiter = ',',
+        help_heading = "Columns",
+        conflicts_with = "features"
+    )]
+    pub(in crate::cmd) drop: Vec<String>,
+    /// Column of row weights
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    pub(in crate::cmd) weights: Option<String>,
+    /// Columns to read as categories whatever they hold
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_delimiter = ',',
+        help_heading = "Columns"
+    )]
+    pub(in crate::cmd) categorical: Vec<String>,
+    /// Columns to read as numbers whatever they hold; sensitive ones are then continuous
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_delimiter = ',',
+        help_heading = "Columns"
+    )]
+    pub(in crate::cmd) continuous: Vec<String>,
+    /// Value of the target that counts as 1, or as the positive class; all others count as 0
+    #[arg(long, value_name = "VALUE", help_heading = "Columns")]
+    pub(in crate::cmd) positive: Option<String>,
+    /// Character between the fields of a CSV file, \t for a tab
+    #[arg(long, value_name = "CHAR", value_parser = delimiter, help_heading = "Columns")]
+    pub(in crate::cmd) delimiter: Option<u8>,
+    /// Leave out rows with missing values instead of refusing them
+    #[arg(long, help_heading = "Columns")]
+    pub(in crate::cmd) drop_missing: bool,
+    /// Keep number columns as they are instead of scaling them to mean 0 and standard deviation 1
+    #[arg(long, help_heading = "Columns")]
+    pub(in crate::cmd) no_standardize: bool,
+
+    /// linear, poly, rbf, laplacian, matern12, matern32, matern52, or sums and products of them
+    #[arg(
+        long,
+        value_name = "KERNEL",
+        default_value = "rbf",
+        help_heading = "Model"
+    )]
+    pub(in crate::cmd) kernel: Kernel<Gamma>,
+    /// Gamma of a single kernel: a number, scale or median
+    #[arg(long, value_name = "GAMMA", help_heading = "Model")]
+    pub(in crate::cmd) gamma: Option<Gamma>,
+    /// Degree of a single poly kernel
+    #[arg(long, value_name = "P", help_heading = "Model")]
+    pub(in crate::cmd) degree: Option<u32>,
+    /// Constant of a single poly kernel
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "C",
+        help_heading = "Model"
+    )]
+    pub(in crate::cmd) coef0: Option<f64>,
+    /// What is learned: a number by ridge regression, or classes by a support vector machine or logistic regression
+    #[arg(long, default_value = "ridge", value_parser = named::<Learner>(), help_heading = "Model")]
+    pub(in crate::cmd) learner: Learner,
+    /// Penalty of ridge regression: a number, or auto for the one with the least leave-one-out error
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "PENALTY",
+        default_value = "1",
+        help_heading = "Model"
+    )]
+    pub(in crate::cmd) alpha: Alpha,
+    /// Cost C of an error of svm or logistic, one over the penalty
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "C",
+        default_value_t = 1.0,
+        help_heading = "Model"
+    )]
+    pub(in crate::cmd) cost: f64,
+    /// Learn a constant beside the expansion, without a penalty; svm and logistic always do unless --no-intercept
+    #[arg(long, help_heading = "Model")]
+    pub(in crate::cmd) intercept: bool,
+    /// Learn no constant
+    #[arg(long, conflicts_with = "intercept", help_heading = "Model")]
+    pub(in crate::cmd) no_intercept: bool,
+    /// How the problem is solved: cholesky, mixed and pcg are for ridge, smo and interior for svm
+    #[arg(long, default_value = "auto", value_parser = named::<Solver>(), help_heading = "Model")]
+    pub(in crate::cmd) solver: Solver,
+
+    /// equal, or balanced to let both sides of a decision count the same
+    #[arg(long, default_value = "equal", value_parser = ["equal", "balanced"], help_heading = "Classes")]
+    pub(in crate::cmd) class_weight: String,
+    /// Where the line is: zero, base-rate (as many positives as there are among the training rows), or a share such as 0.3
+    #[arg(
+        long,
+        value_name = "THRESHOLD",
+        default_value = "zero",
+        help_heading = "Classes"
+    )]
+    pub(in crate::cmd) threshold: Threshold,
+    /// Relative duality gap to reach (default: 1e-5 for svm, 1e-12 for logistic)
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "GAP",
+        help_heading = "Classes"
+    )]
+    pub(in crate::cmd) gap: Option<f64>,
+    /// Most steps of the solver (default: its own limit)
+    #[arg(long, value_name = "STEPS", help_heading = "Classes")]
+    pub(in crate::cmd) max_steps: Option<usize>,
+
+    /// Rows whose mean scores are equal: all, or those of the positive class
+    #[arg(long, default_value = "demographic-parity", value_parser = named::<Parity>(), help_heading = "Sensitive-free mode")]
+    pub(in crate::cmd) parity: Parity,
+    /// Penalty on the differences of mean scores, instead of none allowed
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "ETA",
+        conflicts_with = "epsilon",
+        help_heading = "Sensitive-free mode"
+    )]
+    pub(in crate::cmd) eta: Option<f64>,
+    /// Largest difference of a mean score allowed, for svm
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "EPSILON",
+        help_heading = "Sensitive-free mode"
+    )]
+    pub(in crate::cmd) epsilon: Option<f64>,
+
+    /// Most memory for the matrix or the features of svm and logistic (default: most of what is free); rows are computed anew
+    /// rather than kept beyond it
+    #[arg(long, value_name = "MEGABYTES", help_heading = "Classes")]
+    pub(in crate::cmd) memory: Option<usize>,
+
+    /// Learn on this many landmarks: rows are read in batches, and memory does not grow with them
+    #[arg(long, value_name = "N", help_heading = "Landmarks")]
+    pub(in crate::cmd) components: Option<usize>,
+    /// How landmarks are chosen: randomly pivoted Cholesky, k-means++ seeding, or uniformly; fourier takes random waves instead
+    #[arg(long, default_value = "cholesky", value_parser = named::<Selection>(), help_heading = "Landmarks")]
+    pub(in crate::cmd) landmarks: Selection,
+    /// Stop adding landmarks once they leave out no more than this share of the kernel's trace
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "SHARE",
+        default_value_t = 0.0,
+        help_heading = "Landmarks"
+    )]
+    pub(in crate::cmd) tolerance: f64,
+
+    /// How the mean of the features given the sensitive columns is estimated: by cells, smoothly, or linearly; auto takes cells or
+    /// smooth, whichever has the smaller leave-one-out error
+    #[arg(long, default_value = "auto", value_parser = named::<Estimator>(), help_heading = "Cells")]
+    pub(in crate::cmd) conditional_mean: Estimator,
+    /// Draw the means of cells towards the mean of all, by as much as their scatter suggests; leaves some dependence
+    #[arg(long, help_heading = "Cells")]
+    pub(in crate::cmd) shrink: bool,
+    /// Cells of each continuous sensitive column: a number, auto, loo (least leave-one-out error) or paper
     #[arg(
         long,
         value_name = "CELLS",
         default_value = "auto",
         help_heading = "Cells"
     )]
-    pub(super) cells: CellCount,
+    pub(in crate::cmd) cells: CellCount,
+    /// Join cells with fewer reference rows with their neighbours (default: 5, fewer in small tables, if --cells is auto)
+    #[arg(long, value_name = "ROWS", help_heading = "Cells")]
+    pub(in crate::cmd) min_cell_rows: Option<usize>,
     /// Where those cells begin and end
     #[arg(long, default_value = "quantile", value_parser = named::<Binning>(), help_heading = "Cells")]
-    pub(super) binning: Binning,
+    pub(in crate::cmd) binning: Binning,
     /// Bounds of continuous sensitive columns, COLUMN=LOW:HIGH or LOW:HIGH for all
     #[arg(long, value_name = "BOUNDS", value_parser = bounds, value_delimiter = ',', allow_hyphen_values = true, help_heading = "Cells")]
-    pub(super) sensitive_bounds: Vec<(String, f64, f64)>,
+    pub(in crate::cmd) sensitive_bounds: Vec<(String, f64, f64)>,
     /// Rows that estimate the means: all, or half (the other half then trains)
     #[arg(long, default_value = "all", value_parser = ["all", "half"], help_heading = "Cells")]
-    pub(super) reference: String,
+    pub(in crate::cmd) reference: String,
     /// Sensitive categories without reference rows
     #[arg(long, default_value = "error", value_parser = named::<UnseenCategory>(), help_heading = "Cells")]
-    pub(super) handle_unknown: UnseenCategory,
+    pub(in crate::cmd) handle_unknown: UnseenCategory,
     /// Cells without reference rows (default: enclosing, or as --handle-unknown)
     #[arg(long, value_parser = named::<EmptyCell>(), help_heading = "Cells")]
-    pub(super) handle_empty: Option<EmptyCell>,
+    pub(in crate::cmd) handle_empty: Option<EmptyCell>,
     /// Values outside the bounds given for dyadic cells
     #[arg(long, default_value = "error", value_parser = named::<OutOfRange>(), help_heading = "Cells")]
-    pub(super) handle_range: OutOfRange,
+    pub(in crate::cmd) handle_range: OutOfRange,
     /// Missing sensitive values
     #[arg(long, default_value = "error", value_parser = named::<Missing>(), help_heading = "Cells")]
-    pub(super) handle_missing: Missing,
+    pub(in crate::cmd) handle_missing: Missing,
 
     /// Seed of everything random
     #[arg(long, default_value_t = 0)]
-    pub(super) seed: u64,
-    /// Print the summary as JSON
-    #[arg(long)]
-    pub(super) json: bool,
+    pub(in crate::cmd) seed: u64,
 }
 
 /// The share of free memory that a classifier may take.
 const SHARE: f64 = 0.6;
 
 impl Args {
-    pub(super) fn read_options(&self) -> ReadOptions {
+    pub(super) fn settings(&self) -> Result<Settings> {
+        Ok(Settings {
+            strength: self.strength,
+            mode: self.mode,
+            align: self.align.map(|method| AlignRule {
+                method,
+                strength: self.align_strength,
+            }),
+            ..self.options.settings()?
+        })
+    }
+}
+
+impl Options {
+    pub(in crate::cmd) fn read_options(&self) -> ReadOptions {
         ReadOptions {
             delimiter: self.delimiter,
             categorical: self.categorical.clone(),
@@ -314,9 +370,20 @@ impl Args {
         }
     }
 
-    pub(super) fn settings(&self) -> Result<Settings> {
+    pub(in crate::cmd) fn scaling(&self) -> Scaling {
+        if self.no_standardize {
+            Scaling::Raw
+        } else {
+            Scaling::Standard
+        }
+    }
+
+    /// All of them but strength and mode.
+    pub(in crate::cmd) fn settings(&self) -> Result<Settings> {
         let sensitive = |names: &[String]| -> Vec<String> {
-            let known = names.iter().filter(|name| self.sensitive.contains(name));
+            let read =
+                |name: &&String| self.sensitive.contains(name) || self.control.contains(name);
+            let known = names.iter().filter(read);
             known.cloned().collect()
         };
         let policies = Policies {
@@ -328,8 +395,6 @@ impl Args {
             kernel: self.kernel()?,
             learner: self.learner,
             penalty: self.penalty()?,
-            strength: self.strength,
-            mode: self.mode,
             parity: self.parity,
             restraint: match (self.eta, self.epsilon) {
                 (Some(eta), _) => Restraint::Soft(eta),
@@ -337,11 +402,15 @@ impl Args {
                 _ => Restraint::Hard,
             },
             partition: PartitionRule {
+                estimator: self.conditional_mean,
+                shrink: self.shrink,
+                control: self.control.clone(),
                 cells: self.cells,
                 binning: self.binning,
                 bounds: self.sensitive_bounds.clone(),
                 categorical: sensitive(&self.categorical),
                 continuous: sensitive(&self.continuous),
+                min_rows: self.min_cell_rows,
                 policies: Policies {
                     empty: self.handle_empty.unwrap_or(policies.empty),
                     ..policies
@@ -373,6 +442,7 @@ impl Args {
                 tolerance: self.tolerance,
             }),
             seed: self.seed,
+            ..Settings::default()
         })
     }
 

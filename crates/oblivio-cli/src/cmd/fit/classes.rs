@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use faer::MatRef;
 use oblivio::{
     Assignment, Column, Encoder, Error, FeatureRows, Labelled, Labels, Model, ROWS, Sensitive,
-    Settings, Turned, Uses, Watch,
+    Settings, Turned, Watch,
 };
 
 use super::Fitted;
@@ -191,11 +191,7 @@ impl Passing<'_> {
 
     /// The cells of the rows that train.
     fn assignment(&self) -> Result<Assignment> {
-        let mut all = Assignment {
-            cells: Vec::new(),
-            mixtures: Vec::new(),
-            uses: Uses::default(),
-        };
+        let mut all = Assignment::default();
         let mut counted = 0;
         let bar = RowBar::new("cells", self.pass.source.rows());
         self.pass.each(0, &bar, &mut |rows, _| {

@@ -3,12 +3,12 @@
 use anyhow::{Context, Result, bail, ensure};
 use oblivio::{Column, Labels, Roles, Values};
 
-use super::Args;
+use super::Options;
 use crate::table::{Source, Table};
 
 /// The names of a table's columns by role.
 #[derive(Debug)]
-pub(super) struct Columns {
+pub(in crate::cmd) struct Columns {
     features: Vec<String>,
     sensitive: Vec<String>,
     target: Option<String>,
@@ -21,36 +21,45 @@ pub(super) struct Columns {
 }
 
 /// The rows of a batch by role.
-pub(super) struct Rows {
-    pub(super) features: Vec<Column>,
-    pub(super) sensitive: Vec<Column>,
-    pub(super) target: Option<Column>,
-    pub(super) weights: Option<Vec<f64>>,
+pub(in crate::cmd) struct Rows {
+    pub(in crate::cmd) features: Vec<Column>,
+    pub(in crate::cmd) sensitive: Vec<Column>,
+    pub(in crate::cmd) target: Option<Column>,
+    pub(in crate::cmd) weights: Option<Vec<f64>>,
     /// Rows left out for missing values.
-    pub(super) dropped: usize,
+    pub(in crate::cmd) dropped: usize,
     /// Whether a row has the target's value that counts as 1, if one was named.
-    pub(super) has_positive: bool,
+    pub(in crate::cmd) has_positive: bool,
 }
 
 impl Columns {
-    pub(super) fn choose(source: &Source, args: &Args) -> Result<Self> {
+    pub(in crate::cmd) fn choose(
+        source: &Source,
+        args: &Options,
+        target: Option<&str>,
+    ) -> Result<Self> {
+        let target = target.map(str::to_owned);
         let taken: Vec<&String> = args
             .sensitive
             .iter()
-            .chain(&args.target)
+            .chain(&target)
             .chain(&args.weights)
             .chain(&args.drop)
             .collect();
-        for name in &taken {
+        for name in taken.iter().copied().chain(&args.control) {
             source.is_number(name)?;
             ensure!(
-                taken.iter().filter(|other| other == &name).count() == 1,
-                "column `{name}` has two roles; give it one of --sensitive, --target, --weights and --drop"
+                taken.iter().filter(|other| **other == name).count()
+                    <= usize::from(!args.control.contains(name)),
+                "column `{name}` has two roles; give it one of --sensitive, --control, --target, --weights and --drop"
             );
         }
         let features: Vec<String> = if args.features.is_empty() {
             let names = source.names().map(str::to_owned);
-            names.filter(|name| !taken.contains(&name)).collect()
+            let kept = |name: &String| args.keep_sensitive && args.sensitive.contains(name);
+            names
+                .filter(|name| !taken.contains(&name) || kept(name))
+                .collect()
         } else {
             for name in &args.features {
                 ensure!(
@@ -68,8 +77,8 @@ impl Columns {
         ensure!(!features.is_empty(), "no column is left to be a feature");
         Ok(Self {
             features,
-            sensitive: args.sensitive.clone(),
-            target: args.target.clone(),
+            sensitive: [&args.sensitive[..], &args.control].concat(),
+            target: target.clone(),
             weights: args.weights.clone(),
             positive: args.positive.clone(),
             drop_missing: args.drop_missing,
@@ -78,17 +87,20 @@ impl Columns {
     }
 
     /// All columns that are read.
-    pub(super) fn names(&self) -> Vec<String> {
-        let names = self.features.iter().chain(&self.sensitive);
+    pub(in crate::cmd) fn names(&self) -> Vec<String> {
+        let all = self.features.iter().chain(&self.sensitive);
+        let mut names: Vec<String> = Vec::new();
+        for name in all.chain(&self.target).chain(&self.weights) {
+            // Legitimate factors are features, too.
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
         names
-            .chain(&self.target)
-            .chain(&self.weights)
-            .cloned()
-            .collect()
     }
 
     /// The rows of a batch, by role.
-    pub(super) fn rows(&self, table: &Table) -> Result<Rows> {
+    pub(in crate::cmd) fn rows(&self, table: &Table) -> Result<Rows> {
         let find = |names: &[String]| -> Result<Vec<&Column>> {
             names.iter().map(|name| table.column(name)).collect()
         };
@@ -163,7 +175,7 @@ impl Columns {
     }
 
     /// The classes in order: a named one is the positive, against all others.
-    pub(super) fn labels(&self, seen: Labels) -> Labels {
+    pub(in crate::cmd) fn labels(&self, seen: Labels) -> Labels {
         match &self.positive {
             None => seen,
             Some(positive) => seen.against_rest(positive),
@@ -171,7 +183,7 @@ impl Columns {
     }
 
     /// Refuses a value that should count as 1 and never occurs.
-    pub(super) fn check_positive(&self, found: bool, source: &Source) -> Result<()> {
+    pub(in crate::cmd) fn check_positive(&self, found: bool, source: &Source) -> Result<()> {
         let (Some(positive), Some(target), false) = (&self.positive, &self.target, found) else {
             return Ok(());
         };
@@ -192,7 +204,7 @@ impl Columns {
 
 impl Rows {
     /// The same rows with some left out.
-    pub(super) fn select(&self, rows: &[usize]) -> Self {
+    pub(in crate::cmd) fn select(&self, rows: &[usize]) -> Self {
         let pick = |columns: &[Column]| columns.iter().map(|c| c.select(rows)).collect();
         Self {
             features: pick(&self.features),
@@ -206,12 +218,16 @@ impl Rows {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::cmd) fn len(&self) -> usize {
         self.features.first().map_or(0, Column::len)
     }
 
     /// For a fit; there is a target.
-    pub(super) fn roles<'a>(&'a self, target: &'a Column, labels: Option<&'a Labels>) -> Roles<'a> {
+    pub(in crate::cmd) fn roles<'a>(
+        &'a self,
+        target: &'a Column,
+        labels: Option<&'a Labels>,
+    ) -> Roles<'a> {
         Roles {
             features: &self.features,
             sensitive: &self.sensitive,

@@ -25,16 +25,16 @@ pub(super) fn fit(
     say_dropped(rows.dropped, source.rows())?;
     if let Some(size) = args.sample {
         let all: Vec<usize> = (0..rows.len()).collect();
-        rows = rows.select(&oblivio::sample(&all, size, args.seed));
+        rows = rows.select(&oblivio::sample(&all, size, args.options.seed));
     }
     let mut settings = settings.clone();
-    check_memory(rows.len(), &mut settings, args)?;
+    check_memory(rows.len(), &mut settings, args.options.alpha)?;
     let settings = &settings;
     let Some(target) = &rows.target else {
         // Without a target the fit is of features, on landmarks.
         anyhow::bail!("there is no target to predict; give --target");
     };
-    let (settings, path) = if args.alpha == Alpha::Auto {
+    let (settings, path) = if args.options.alpha == Alpha::Auto {
         let grid = PathGrid::usual(settings.strength);
         let path = watched(pool, |watch| {
             Model::path(rows.roles(target, None), scaling, settings, &grid, watch)
@@ -63,7 +63,7 @@ pub(super) fn fit(
 }
 
 /// Rows that were left out, and that some are left.
-pub(super) fn say_dropped(dropped: usize, rows: usize) -> Result<()> {
+pub(in crate::cmd) fn say_dropped(dropped: usize, rows: usize) -> Result<()> {
     ensure!(
         dropped < rows,
         "no row is left after leaving out those with missing values"
@@ -78,7 +78,11 @@ pub(super) fn say_dropped(dropped: usize, rows: usize) -> Result<()> {
 
 /// Compares what the fit needs with what is free, before anything is allocated. Ridge regression can do without its matrix, and a
 /// support vector machine holds only some of its rows.
-fn check_memory(rows: usize, settings: &mut Settings, args: &Args) -> Result<()> {
+pub(in crate::cmd) fn check_memory(
+    rows: usize,
+    settings: &mut Settings,
+    alpha: Alpha,
+) -> Result<()> {
     let number = rows as f64;
     let Some(free) = super::free_memory() else {
         return Ok(());
@@ -89,7 +93,7 @@ fn check_memory(rows: usize, settings: &mut Settings, args: &Args) -> Result<()>
         Learner::Svm => true,
         Learner::Logistic => false,
         Learner::Ridge => {
-            let possible = settings.mode != Mode::MOblivious && args.alpha != Alpha::Auto;
+            let possible = settings.mode != Mode::MOblivious && alpha != Alpha::Auto;
             possible && matches!(settings.solver, Solver::Auto | Solver::Pcg)
         }
     };

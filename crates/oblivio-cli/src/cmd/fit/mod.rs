@@ -5,18 +5,20 @@ mod classes;
 mod columns;
 mod exact;
 mod saved;
-mod stream;
+pub(super) mod stream;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use oblivio::{GridPoint, Mode, Model, Named, Scaling, Summary, Transformer, Warning};
+use oblivio::{GridPoint, Mode, Model, Named, Summary, Transformer, Warning};
 use rayon::ThreadPool;
 use serde_json::json;
 
 pub(crate) use self::args::Args;
-use self::columns::Columns;
+pub(super) use self::args::{Alpha, Options};
+pub(super) use self::columns::Columns;
+pub(super) use self::exact::{check_memory, say_dropped};
 use self::saved::Saved;
 use self::stream::Pass;
 use crate::cmd::stream::opened;
@@ -41,14 +43,10 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     let saved = Saved::find(args)?;
     let source = match saved.source(&data) {
         Some(source) => source,
-        None => opened(&data, &args.read_options())?,
+        None => opened(&data, &args.options.read_options())?,
     };
-    let columns = Columns::choose(&source, args)?;
-    let scaling = if args.no_standardize {
-        Scaling::Raw
-    } else {
-        Scaling::Standard
-    };
+    let columns = Columns::choose(&source, &args.options, args.target.as_deref())?;
+    let scaling = args.options.scaling();
     let pass = |components, saved| Pass {
         args,
         data: &data,
@@ -61,7 +59,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     };
     let fitted = match (settings.components, &args.target) {
         (Some(components), None) => {
-            let features = Args::features(&settings, components);
+            let features = Options::features(&settings, components);
             let (transformer, warnings, rows) = pass(components, saved).features(&features)?;
             table::write_bytes(&args.output, &transformer.to_bytes()?)?;
             saved::forget(args.checkpoint.as_deref());

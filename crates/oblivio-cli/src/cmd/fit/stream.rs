@@ -68,7 +68,7 @@ impl Pass<'_> {
             bail!("the checkpoint is of another kind of fit; remove it");
         };
         let (mut settings, mut path) = (settings.clone(), Vec::new());
-        if self.args.alpha == Alpha::Auto {
+        if self.args.options.alpha == Alpha::Auto {
             let penalties = PathGrid::usual(settings.strength).penalties;
             (settings.penalty, path) =
                 watched(self.pool, |watch| fit.choose(&settings, &penalties, watch))?;
@@ -122,7 +122,7 @@ impl Pass<'_> {
             self.scaling,
             self.components,
             self.columns,
-            self.args.read_options()
+            self.args.options.read_options()
         );
         self.saved.begin(self.data, self.source, settings)
     }
@@ -215,7 +215,7 @@ fn with_batch(
 }
 
 /// Compares what the sums need with what is free.
-pub(super) fn check_memory(components: Components) -> Result<()> {
+pub(in crate::cmd) fn check_memory(components: Components) -> Result<()> {
     // The second moments, their copies while they are solved, and a block of rows.
     let needed = 8.0 * (6.0 * (components.count as f64).powi(2) + f64::from(1u32 << 24));
     let Some(free) = super::free_memory() else {

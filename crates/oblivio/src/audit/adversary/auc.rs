@@ -1,14 +1,14 @@
 //! The area under the curve, with ties and weights.
 
 /// Scores in ascending order.
-pub(super) struct Ranking {
+pub(crate) struct Ranking {
     /// The score, as a whole number of the same order, above the row.
     keys: Vec<u64>,
 }
 
 impl Ranking {
     /// Ranks the scores in single precision: scores that differ by rounding are ties.
-    pub(super) fn new(scores: &[f64]) -> Self {
+    pub(crate) fn new(scores: &[f64]) -> Self {
         let key =
             |(row, score): (usize, &f64)| u64::from(ordered(*score as f32)) << 32 | row as u64;
         let keys: Vec<u64> = scores.iter().enumerate().map(key).collect();
@@ -19,7 +19,7 @@ impl Ranking {
     /// the larger score, pairs counting by the product of their weights and a tie as half:
     /// $$\frac{\sum_{i\in P}\sum_{j\notin P} w_iw_j\bigl([f_i > f_j] + \tfrac12[f_i = f_j]\bigr)}{\sum_{i\in P} w_i\sum_{j\notin P} w_j}.$$
     /// It is a half if either kind has no weight.
-    pub(super) fn auc(&self, weights: &[f64], positive: impl Fn(usize) -> bool) -> (f64, f64) {
+    pub(crate) fn auc(&self, weights: &[f64], positive: impl Fn(usize) -> bool) -> (f64, f64) {
         let (mut above, mut positives, mut negatives) = (0.0, 0.0, 0.0);
         let (mut score, mut tied_positives, mut tied_negatives) = (0, 0.0, 0.0);
         for key in &self.keys {

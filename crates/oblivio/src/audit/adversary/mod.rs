@@ -1,6 +1,6 @@
 //! An adversary: how well can S be predicted from a score, a feature or a whole table?
 
-mod auc;
+pub(crate) mod auc;
 mod design;
 mod folds;
 mod ridges;

@@ -1,0 +1,77 @@
+//! Reports that are written as a page, as CSV or as JSON, by the ending of their name.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+
+use crate::report;
+use crate::table;
+
+/// How a report is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Page,
+    Csv,
+    Json,
+}
+
+impl Kind {
+    fn of(path: &Path) -> Option<Self> {
+        let ending = path.extension()?.to_str()?.to_lowercase();
+        match ending.as_str() {
+            "html" | "htm" => Some(Self::Page),
+            "csv" => Some(Self::Csv),
+            "json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+}
+
+/// Refuses what cannot be written before anything is computed.
+pub(super) fn check(outputs: &[PathBuf], inputs: &[&Path]) -> Result<()> {
+    for (k, path) in outputs.iter().enumerate() {
+        ensure!(
+            Kind::of(path).is_some(),
+            "{}: the report is written as .html, .csv or .json; give the name one of these endings",
+            path.display()
+        );
+        ensure!(
+            !outputs[..k].contains(path),
+            "{}: given twice; name every report once",
+            path.display()
+        );
+        table::keep_apart(path, inputs)?;
+        table::check_place(path)?;
+    }
+    Ok(())
+}
+
+/// Writes a report of each kind that was asked for.
+pub(super) fn write(outputs: &[PathBuf], text: impl Fn(Kind) -> String) -> Result<()> {
+    for path in outputs {
+        let kind = Kind::of(path).unwrap_or(Kind::Page);
+        table::write_bytes(path, text(kind).as_bytes())?;
+        if kind == Kind::Page && !oblivio_report::HAS_CHARTS {
+            report::remark(format_args!(
+                "note: this program was built without the chart bundle: {} has tables in place of charts",
+                path.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The names of files without their folders.
+pub(super) fn names(paths: &[PathBuf]) -> String {
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| match path.file_name() {
+            Some(name) if path.as_os_str() != "-" => name.to_string_lossy().into_owned(),
+            _ => "standard input".into(),
+        })
+        .collect();
+    match &names[..] {
+        [first, .., last] if names.len() > 3 => format!("{first} … {last}"),
+        _ => names.join(", "),
+    }
+}

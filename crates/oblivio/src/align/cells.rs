@@ -1,0 +1,297 @@
+//! Alignment by cells: a distribution for each.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::table::{Table, tie};
+use crate::error::{Error, Result};
+use crate::partition::Assignment;
+use crate::spread::Spread;
+
+/// The most knots of a cell's distribution. A knot is then worth less than a 512th of the cell, which is below the sampling error of
+/// as many rows as are looked at.
+const KNOTS: usize = 512;
+/// A standard deviation below this share of that of all scores is rounding.
+const NO_SPREAD: f64 = 1e-9;
+
+/// The distributions of the cells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ByCell<D> {
+    /// The weight of the reference rows in each cell.
+    mass: Vec<f64>,
+    /// Absent for a cell without reference rows.
+    cells: Vec<Option<D>>,
+    /// A standard deviation up to this is none.
+    negligible: f64,
+}
+
+/// Mean and standard deviation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Normal {
+    mean: f64,
+    deviation: f64,
+}
+
+/// What a cell knows of its scores.
+pub(super) trait Distribution {
+    /// The distribution of scores higher by this much.
+    fn shift(&mut self, by: f64);
+    fn is_sound(&self) -> bool;
+}
+
+impl Distribution for Normal {
+    fn shift(&mut self, by: f64) {
+        self.mean += by;
+    }
+
+    fn is_sound(&self) -> bool {
+        self.mean.is_finite() && self.deviation.is_finite() && self.deviation >= 0.0
+    }
+}
+
+impl Distribution for Table {
+    fn shift(&mut self, by: f64) {
+        self.values.iter_mut().for_each(|value| *value += by);
+    }
+
+    fn is_sound(&self) -> bool {
+        Table::is_sound(self)
+    }
+}
+
+impl<D> ByCell<D> {
+    /// Estimates the distribution of each cell from its scores and weights, ascending by score. Mixtures estimate nothing.
+    fn estimate(
+        scores: &[f64],
+        assignment: &Assignment,
+        weights: &[f64],
+        of: impl Fn(&[(f64, f64)]) -> D,
+    ) -> Result<Self> {
+        let known = cell_count(assignment);
+        let mut rows: Vec<(usize, f64, f64)> = (0..scores.len())
+            .map(|i| (assignment.cells[i] as usize, scores[i], weights[i]))
+            .filter(|(cell, _, weight)| *weight > 0.0 && known.is_none_or(|known| *cell < known))
+            .collect();
+        let Some(last) = rows.iter().map(|(cell, ..)| *cell).max() else {
+            return Err(Error::TooFewRows {
+                what: "the reference of an alignment, rows without a cell of their own apart,",
+                found: 0,
+                needed: 1,
+            });
+        };
+        rows.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        // Only cells up to the last that has rows are listed, so that a number of cells is never taken on trust.
+        let mut mass = vec![0.0; last + 1];
+        let mut cells: Vec<Option<D>> = mass.iter().map(|_| None).collect();
+        let mut all = Spread::default();
+        for rows in rows.chunk_by(|a, b| a.0 == b.0) {
+            let own: Vec<(f64, f64)> = rows.iter().map(|(_, s, w)| (*s, *w)).collect();
+            mass[rows[0].0] = own.iter().map(|(_, weight)| weight).sum();
+            for (score, weight) in &own {
+                all.add(*score, *weight);
+            }
+            cells[rows[0].0] = Some(of(&own));
+        }
+        Ok(Self {
+            mass,
+            cells,
+            negligible: NO_SPREAD * all.variance().max(0.0).sqrt(),
+        })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// The distributions of cells with a share each.
+    fn shares(&self) -> Vec<(&D, f64)> {
+        let total: f64 = self.mass.iter().sum();
+        let cells = self.cells.iter().zip(&self.mass);
+        cells
+            .filter_map(|(cell, mass)| cell.as_ref().map(|cell| (cell, mass / total)))
+            .collect()
+    }
+
+    /// The distributions that make up that of a row. `population` stands in where nothing is known.
+    fn parts<'d>(
+        &'d self,
+        population: &[(&'d D, f64)],
+        assignment: &Assignment,
+        row: usize,
+    ) -> Vec<(&'d D, f64)> {
+        let index = assignment.cells[row] as usize;
+        let parts: Vec<(&D, f64)> = match cell_count(assignment) {
+            Some(known) if index >= known => {
+                let weights = assignment.mixtures.get(index - known);
+                let weights = weights.map_or(&[][..], |weights| &weights[..]);
+                let known = self.cells.iter().zip(weights);
+                let mut parts: Vec<(&D, f64)> = known
+                    .filter(|(_, weight)| **weight > 0.0)
+                    .filter_map(|(cell, weight)| cell.as_ref().map(|cell| (cell, *weight)))
+                    .collect();
+                let total: f64 = parts.iter().map(|(_, weight)| weight).sum();
+                for (_, weight) in &mut parts {
+                    *weight /= total;
+                }
+                parts
+            }
+            _ => {
+                let cell = self.cells.get(index).and_then(Option::as_ref);
+                cell.map(|cell| (cell, 1.0)).into_iter().collect()
+            }
+        };
+        if parts.is_empty() {
+            population.to_vec()
+        } else {
+            parts
+        }
+    }
+}
+
+impl<D: Distribution + Clone> ByCell<D> {
+    /// Makes the scores of each cell higher by so much.
+    pub(super) fn shift(&mut self, by: &dyn Fn(usize) -> f64) {
+        for (number, cell) in self.cells.iter_mut().enumerate() {
+            if let Some(cell) = cell {
+                cell.shift(by(number));
+            }
+        }
+    }
+
+    /// Takes the kept cells from an earlier estimate.
+    pub(super) fn keep(
+        &mut self,
+        old: &Self,
+        kept: &dyn Fn(usize) -> bool,
+        shift: &dyn Fn(usize) -> f64,
+        mass: &[f64],
+    ) {
+        self.cells.resize(self.len().max(old.len()), None);
+        self.mass = vec![0.0; self.len()];
+        for number in 0..self.len() {
+            if kept(number) {
+                self.cells[number] = old.cells.get(number).cloned().flatten();
+                if let Some(cell) = &mut self.cells[number] {
+                    cell.shift(shift(number));
+                }
+            }
+            if self.cells[number].is_some() {
+                self.mass[number] = mass.get(number).copied().unwrap_or(0.0);
+            }
+        }
+    }
+
+    pub(super) fn is_sound(&self) -> bool {
+        let fits = |(cell, mass): (&Option<D>, &f64)| match cell {
+            Some(cell) => cell.is_sound() && *mass > 0.0 && mass.is_finite(),
+            None => *mass == 0.0,
+        };
+        self.cells.len() == self.mass.len()
+            && self.cells.iter().any(Option::is_some)
+            && self.cells.iter().zip(&self.mass).all(fits)
+            && self.mass.iter().sum::<f64>().is_finite()
+            && self.negligible.is_finite()
+            && self.negligible >= 0.0
+    }
+}
+
+impl ByCell<Normal> {
+    pub(super) fn moments(
+        scores: &[f64],
+        assignment: &Assignment,
+        weights: &[f64],
+    ) -> Result<Self> {
+        Self::estimate(scores, assignment, weights, |rows| {
+            let mut spread = Spread::default();
+            for (score, weight) in rows {
+                spread.add(*score, *weight);
+            }
+            Normal {
+                mean: spread.mean,
+                deviation: spread.variance().max(0.0).sqrt(),
+            }
+        })
+    }
+
+    /// $\bar m + \bar\sigma\,(x - m_c)/\sigma_c$, with $\bar m = \sum_cp_cm_c$ and $\bar\sigma = \sum_cp_c\sigma_c$ those of the barycentre
+    /// of a location-scale family; $\bar m$ in a cell without spread. A mixture of cells has the mean and the standard deviation of the
+    /// mixture.
+    pub(super) fn full(&self, scores: &[f64], assignment: &Assignment) -> Vec<f64> {
+        let population = self.shares();
+        let mean_of = |parts: &[(&Normal, f64)], of: &dyn Fn(&Normal) -> f64| -> f64 {
+            parts.iter().map(|(cell, share)| share * of(cell)).sum()
+        };
+        let centre = mean_of(&population, &|cell| cell.mean);
+        let scale = mean_of(&population, &|cell| cell.deviation);
+        let full = |(row, score): (usize, &f64)| {
+            let parts = self.parts(&population, assignment, row);
+            let (mean, deviation) = if let [(cell, _)] = parts[..] {
+                (cell.mean, cell.deviation)
+            } else {
+                let mean = mean_of(&parts, &|cell| cell.mean);
+                let square = mean_of(&parts, &|cell| {
+                    cell.deviation.powi(2) + (cell.mean - mean).powi(2)
+                });
+                (mean, square.sqrt())
+            };
+            if deviation <= self.negligible {
+                centre
+            } else {
+                centre + scale * ((score - mean) / deviation)
+            }
+        };
+        scores
+            .par_iter()
+            .enumerate()
+            .map(|(i, s)| full((i, s)))
+            .collect()
+    }
+}
+
+impl ByCell<Table> {
+    pub(super) fn quantiles(
+        scores: &[f64],
+        assignment: &Assignment,
+        weights: &[f64],
+    ) -> Result<Self> {
+        let counted = scores.iter().zip(weights).filter(|(_, w)| **w > 0.0);
+        let tie = tie(counted.map(|(score, _)| *score));
+        Self::estimate(scores, assignment, weights, |rows| {
+            Table::of(rows, tie, KNOTS)
+        })
+    }
+
+    /// $\bar Q(F_c(x))$ with $\bar Q(u) = \sum_cp_cQ_c(u)$, the quantiles of the Wasserstein-2 barycentre, and
+    /// $F = \sum_cw_cF_c$ for a mixture of cells.
+    ///
+    /// Beyond the least and the largest score of the cell (of the mixture) the map goes on with slope 1.
+    pub(super) fn full(&self, scores: &[f64], assignment: &Assignment) -> Vec<f64> {
+        let population = self.shares();
+        let full = |(row, score): (usize, &f64)| {
+            let parts = self.parts(&population, assignment, row);
+            let low = parts.iter().map(|(cell, _)| cell.values[0]);
+            let low = low.fold(f64::INFINITY, f64::min);
+            let high = parts
+                .iter()
+                .map(|(cell, _)| cell.values[cell.values.len() - 1]);
+            let high = high.fold(f64::NEG_INFINITY, f64::max);
+            let inside = score.clamp(low, high);
+            let rank: f64 = parts.iter().map(|(cell, w)| w * cell.rank(inside)).sum();
+            let common: f64 = population
+                .iter()
+                .map(|(cell, p)| p * cell.value(rank))
+                .sum();
+            common + (score - inside)
+        };
+        scores
+            .par_iter()
+            .enumerate()
+            .map(|(i, s)| full((i, s)))
+            .collect()
+    }
+}
+
+/// The number of cells, where mixtures tell.
+fn cell_count(assignment: &Assignment) -> Option<usize> {
+    assignment.mixtures.first().map(Vec::len)
+}

@@ -1,0 +1,678 @@
+//! Features of the sensitive values on which a conditional mean is regressed: smooth ones, the columns themselves, or cells.
+
+use faer::{Mat, MatRef, Side};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{Estimator, Missing, Partition, PartitionRule, Policies, UnseenCategory, Uses, listed};
+use crate::column::Column;
+use crate::error::{Error, Result};
+use crate::sensitive::{Kind, Sensitive};
+
+/// The most landmarks among the sensitive values.
+const MOST_LANDMARKS: usize = 128;
+/// Landmarks stop where they explain this share of every row.
+const TOLERANCE: f64 = 1e-6;
+/// Rows whose features are computed at a time; fixed, so that the result does not depend on the threads.
+const CHUNK: usize = 512;
+
+/// The regression that gives the shift of a row: $\delta(s) = \sum_a D_a(s)\beta_a$.
+///
+/// It has one *block* of features ψ, or two where a legitimate factor A is controlled for: then the second is taken off, and
+/// $\delta = E(\phi \mid s, a) - E(\phi \mid a)$. With the block's sign σ, $D = \sigma(\psi - \bar\psi)$, centred over the reference
+/// rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Smooth {
+    pub(crate) blocks: Vec<Block>,
+    policies: Policies,
+}
+
+/// Features of some columns, and how firmly their coefficients are held back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Block {
+    pub(crate) source: Source,
+    /// 1, or −1 for what is taken off again.
+    pub(crate) sign: f64,
+    /// κ: the coefficients are $(\Psi^\top\Omega\Psi + \kappa I)^{-1}\Psi^\top\Omega\phi$ with Ψ centred.
+    pub(crate) ridge: f64,
+    /// $\bar\psi$
+    pub(crate) centre: Vec<f64>,
+}
+
+/// Where features come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Source {
+    /// $\psi = L^{-1}(k_S(l_1, s), \dots)^\top$ on landmarks: inner products are those of the kernel $k_S$.
+    Kernel(KernelFeatures),
+    /// The columns themselves, categories as indicators.
+    Columns(Coordinates),
+    /// An indicator for each cell.
+    Cells(Box<Partition>),
+}
+
+/// Features of a Gaussian kernel on coordinates: $k_S(s, s') = e^{-\gamma\|z - z'\|^2}\cdot 4^{-d}$, z being the standardised
+/// continuous columns and d the number of categorical ones that differ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Landmarks", into = "Landmarks")]
+pub(crate) struct KernelFeatures {
+    on: Landmarks,
+    /// The factor L of their kernel matrix, row after row; found again from the landmarks when a file is read.
+    factor: Vec<f64>,
+}
+
+/// Landmarks among sensitive values, as a file has them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Landmarks {
+    coordinates: Coordinates,
+    gamma: f64,
+    /// Their coordinates, one landmark after the other.
+    values: Vec<f64>,
+}
+
+/// Sensitive columns as numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Coordinates(Vec<Coordinate>);
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Coordinate {
+    name: String,
+    /// Whether missing is a level of its own, the last one.
+    missing: bool,
+    #[serde(flatten)]
+    form: Form,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Form {
+    Categories {
+        levels: Vec<String>,
+    },
+    Number {
+        mean: f64,
+        scale: f64,
+        bounds: (f64, f64),
+    },
+}
+
+/// The features of rows.
+pub(crate) struct SmoothRows {
+    /// ψ of all blocks, one row in each column.
+    pub(crate) psi: Mat<f64>,
+    /// Rows with a value that has no place: nothing is taken off them.
+    pub(crate) unplaced: Vec<bool>,
+    pub(crate) uses: Uses,
+}
+
+impl Smooth {
+    pub(crate) fn new(blocks: Vec<Block>, policies: Policies) -> Result<Self> {
+        if policies.category == UnseenCategory::Zero {
+            return Err(Error::InvalidParameter {
+                name: "the policy for unknown categories",
+                expected: "error or population unless the conditional mean is that of cells",
+                value: "zero".into(),
+            });
+        }
+        Ok(Self { blocks, policies })
+    }
+
+    /// The number of features.
+    pub(crate) fn len(&self) -> usize {
+        self.blocks.iter().map(Block::len).sum()
+    }
+
+    /// What the first block is a regression on.
+    pub(crate) fn estimator(&self) -> Estimator {
+        match self.blocks.first().map(|block| &block.source) {
+            Some(Source::Kernel(_)) => Estimator::Smooth,
+            Some(Source::Columns(_)) => Estimator::Linear,
+            Some(Source::Cells(_)) | None => Estimator::Cells,
+        }
+    }
+
+    /// The columns needed.
+    pub(crate) fn columns(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for block in &self.blocks {
+            let own: Vec<&str> = match &block.source {
+                Source::Kernel(features) => features.on.coordinates.names().collect(),
+                Source::Columns(coordinates) => coordinates.names().collect(),
+                Source::Cells(partition) => partition.needs(),
+            };
+            for name in own {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
+        names
+    }
+
+    /// The ridge and the sign of every feature's block, and the features it has.
+    pub(crate) fn spans(&self) -> Vec<(std::ops::Range<usize>, f64, f64)> {
+        let mut at = 0;
+        let span = |block: &Block| {
+            let start = at;
+            at += block.len();
+            (start..at, block.ridge, block.sign)
+        };
+        self.blocks.iter().map(span).collect()
+    }
+
+    /// The same with other means of the features.
+    pub(crate) fn centred_at(&self, centre: &[f64]) -> Self {
+        let mut centred = self.clone();
+        for (block, (span, ..)) in centred.blocks.iter_mut().zip(self.spans()) {
+            block.centre = centre[span].to_vec();
+        }
+        centred
+    }
+
+    /// The same, centred over these rows.
+    pub(crate) fn centred_over(&self, rows: &SmoothRows, weights: &[f64]) -> Self {
+        let placed: Vec<f64> = weights
+            .iter()
+            .zip(&rows.unplaced)
+            .map(|(w, unplaced)| if *unplaced { 0.0 } else { *w })
+            .collect();
+        let total: f64 = placed.iter().sum();
+        let mut centre = vec![0.0; rows.psi.nrows()];
+        for (i, weight) in placed.iter().enumerate() {
+            for (c, v) in centre.iter_mut().zip(rows.psi.col_as_slice(i)) {
+                *c += weight * v / total;
+            }
+        }
+        self.centred_at(&centre)
+    }
+
+    /// ψ for every row.
+    pub(crate) fn rows(&self, sensitive: &Sensitive) -> Result<SmoothRows> {
+        let mut psi = Mat::zeros(self.len(), sensitive.len());
+        let mut unplaced = vec![false; sensitive.len()];
+        let mut uses = Uses::default();
+        for (block, (span, ..)) in self.blocks.iter().zip(self.spans()) {
+            let values = match &block.source {
+                Source::Cells(partition) => indicators(partition, sensitive, &mut uses)?,
+                Source::Columns(coordinates) => {
+                    coordinates.of(sensitive, self.policies, &mut unplaced, &mut uses)?
+                }
+                Source::Kernel(features) => {
+                    let points = features.on.coordinates.of(
+                        sensitive,
+                        self.policies,
+                        &mut unplaced,
+                        &mut uses,
+                    )?;
+                    features.values(&points)
+                }
+            };
+            let count = span.len();
+            for (row, values) in values.chunks(count.max(1)).enumerate() {
+                psi.col_as_slice_mut(row)[span.clone()].copy_from_slice(values);
+            }
+        }
+        uses.unseen_category += unplaced.iter().filter(|u| **u).count();
+        Ok(SmoothRows {
+            psi,
+            unplaced,
+            uses,
+        })
+    }
+
+    /// D for rows: the features centred and signed.
+    pub(crate) fn centred(&self, rows: &SmoothRows) -> Mat<f64> {
+        let mut centred = rows.psi.clone();
+        for (block, (span, _, sign)) in self.blocks.iter().zip(self.spans()) {
+            for (i, unplaced) in rows.unplaced.iter().enumerate() {
+                let values = &mut centred.col_as_slice_mut(i)[span.clone()];
+                for (v, c) in values.iter_mut().zip(&block.centre) {
+                    *v = if *unplaced { 0.0 } else { sign * (*v - c) };
+                }
+            }
+        }
+        centred
+    }
+
+    /// The same with the means moved by those of D over other rows.
+    pub(crate) fn moved(&self, by: &[f64]) -> Self {
+        let mut moved = self.clone();
+        for (block, (span, _, sign)) in moved.blocks.iter_mut().zip(self.spans()) {
+            for (c, d) in block.centre.iter_mut().zip(&by[span]) {
+                *c += sign * d;
+            }
+        }
+        moved
+    }
+
+    /// The coefficients β from sums over centred rows: $\sigma(G + \kappa I)^{+}C$ of every block, G being $\sum\omega DD^\top$ and C
+    /// $\sum\omega D\phi^\top$.
+    pub(crate) fn solve(&self, gram: MatRef<'_, f64>, cross: MatRef<'_, f64>) -> Result<Mat<f64>> {
+        let mut all = Mat::zeros(cross.nrows(), cross.ncols());
+        for (span, ridge, sign) in self.spans() {
+            let (start, count) = (span.start, span.len());
+            let gram = gram.submatrix(start, start, count, count);
+            let solved = regression(gram, cross.subrows(start, count), ridge)?;
+            for k in 0..cross.ncols() {
+                for a in 0..count {
+                    all[(start + a, k)] = sign * solved[(a, k)];
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// A with $\beta = A\phi$: $\sigma(D^\top\Omega D + \kappa I)^{+}D^\top\Omega$ of every block, one reference row in each column.
+    pub(crate) fn weights(&self, centred: MatRef<'_, f64>, weights: &[f64]) -> Result<Mat<f64>> {
+        let weighted = Mat::from_fn(centred.nrows(), centred.ncols(), |a, i| {
+            centred[(a, i)] * weights[i]
+        });
+        let gram = &weighted * centred.transpose();
+        self.solve(gram.as_ref(), weighted.as_ref())
+    }
+
+    /// Refuses what cannot have come from a fit (a damaged or hostile file).
+    pub(crate) fn is_sound(&self) -> bool {
+        let sound = |block: &Block| {
+            let source = match &block.source {
+                Source::Cells(partition) => partition.is_sound(),
+                Source::Columns(coordinates) => coordinates.is_sound(),
+                // Those that are not have no factor, and are refused when they are read.
+                Source::Kernel(_) => true,
+            };
+            source
+                && block.centre.iter().all(|v| v.is_finite())
+                && block.centre.len() == block.len()
+                && block.ridge >= 0.0
+                && block.ridge.is_finite()
+                && block.sign.abs() == 1.0
+        };
+        !self.blocks.is_empty() && self.blocks.iter().all(sound)
+    }
+}
+
+impl Block {
+    pub(crate) fn new(source: Source, sign: f64, ridge: f64) -> Self {
+        let centre = vec![0.0; source.len()];
+        Self {
+            source,
+            sign,
+            ridge,
+            centre,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.source.len()
+    }
+}
+
+impl Source {
+    fn len(&self) -> usize {
+        match self {
+            Self::Kernel(features) => features.len(),
+            Self::Columns(coordinates) => coordinates.len(),
+            Self::Cells(partition) => partition.len(),
+        }
+    }
+}
+
+impl KernelFeatures {
+    /// Landmarks among these rows: each the one that those before leave the most of (the first of several), until little is left
+    /// of any. Rows that come twice change nothing.
+    pub(crate) fn choose(coordinates: &Coordinates, points: &[f64], gamma: f64) -> Result<Self> {
+        let mut on = Landmarks {
+            coordinates: coordinates.clone(),
+            gamma,
+            values: Vec::new(),
+        };
+        let dim = coordinates.len().max(1);
+        let rows = points.len() / dim;
+        let row = |i: usize| &points[i * dim..(i + 1) * dim];
+        let mut left = vec![1.0f64; rows];
+        let mut columns: Vec<Vec<f64>> = Vec::new();
+        while columns.len() < MOST_LANDMARKS.min(rows) {
+            let most = left.iter().copied().fold(0.0, f64::max);
+            let Some(pivot) = left.iter().position(|v| *v == most) else {
+                break;
+            };
+            if most <= TOLERANCE {
+                break;
+            }
+            let root = most.sqrt();
+            let column: Vec<f64> = (0..rows)
+                .into_par_iter()
+                .map(|i| {
+                    let explained: f64 = columns.iter().map(|c| c[pivot] * c[i]).sum();
+                    (on.kernel(row(pivot), row(i)) - explained) / root
+                })
+                .collect();
+            for (l, v) in left.iter_mut().zip(&column) {
+                *l = (*l - v * v).max(0.0);
+            }
+            left[pivot] = 0.0;
+            columns.push(column);
+            on.values.extend_from_slice(row(pivot));
+        }
+        Self::try_from(on)
+    }
+
+    fn len(&self) -> usize {
+        self.on.len()
+    }
+
+    /// ψ for rows of coordinates, row after row.
+    pub(crate) fn values(&self, points: &[f64]) -> Vec<f64> {
+        let (dim, count) = (self.on.coordinates.len(), self.len());
+        let mut values = vec![0.0; points.len() / dim * count];
+        values
+            .par_chunks_mut(count * CHUNK)
+            .zip(points.par_chunks(dim * CHUNK))
+            .for_each(|(values, points)| {
+                for (psi, point) in values.chunks_mut(count).zip(points.chunks(dim)) {
+                    for k in 0..count {
+                        let row = &self.factor[k * count..=k * count + k];
+                        let before: f64 = row[..k].iter().zip(&*psi).map(|(l, v)| l * v).sum();
+                        psi[k] = (self.on.kernel(self.on.at(k), point) - before) / row[k];
+                    }
+                }
+            });
+        values
+    }
+}
+
+impl From<KernelFeatures> for Landmarks {
+    fn from(features: KernelFeatures) -> Self {
+        features.on
+    }
+}
+
+impl TryFrom<Landmarks> for KernelFeatures {
+    type Error = Error;
+
+    /// Factorises the landmarks' kernel matrix.
+    fn try_from(on: Landmarks) -> Result<Self> {
+        let (dim, count) = (on.coordinates.len(), on.len());
+        let sound = on.coordinates.is_sound()
+            && on.gamma.is_finite()
+            && on.gamma >= 0.0
+            && dim > 0
+            && (1..=MOST_LANDMARKS).contains(&count)
+            && count * dim == on.values.len()
+            && on.values.iter().all(|v| v.is_finite());
+        if !sound {
+            return Err(Error::InvalidModel {
+                problem: "the landmarks of its sensitive values make no sense".into(),
+            });
+        }
+        let mut factor = vec![0.0; count * count];
+        for i in 0..count {
+            for j in 0..=i {
+                let before: f64 = (0..j)
+                    .map(|k| factor[i * count + k] * factor[j * count + k])
+                    .sum();
+                let rest = on.kernel(on.at(i), on.at(j)) - before;
+                factor[i * count + j] = if i == j {
+                    // Rounding alone could make it less; landmarks of a damaged file may be twins.
+                    rest.max(1e-3 * TOLERANCE).sqrt()
+                } else {
+                    rest / factor[j * count + j]
+                };
+            }
+        }
+        Ok(Self { on, factor })
+    }
+}
+
+impl Landmarks {
+    fn len(&self) -> usize {
+        self.values.len() / self.coordinates.len().max(1)
+    }
+
+    fn at(&self, k: usize) -> &[f64] {
+        let dim = self.coordinates.len();
+        &self.values[k * dim..(k + 1) * dim]
+    }
+
+    fn kernel(&self, a: &[f64], b: &[f64]) -> f64 {
+        let (mut continuous, mut categories) = (0.0, 0.0);
+        let mut at = 0;
+        for coordinate in &self.coordinates.0 {
+            let numbers = usize::from(matches!(coordinate.form, Form::Number { .. }));
+            for k in 0..coordinate.len() {
+                let squared = (a[at + k] - b[at + k]).powi(2);
+                if k < numbers {
+                    continuous += squared;
+                } else {
+                    categories += squared;
+                }
+            }
+            at += coordinate.len();
+        }
+        // Two categories are two indicators apart.
+        (-self.gamma * continuous - 0.5 * categories * 4.0f64.ln()).exp()
+    }
+}
+
+impl Coordinates {
+    /// The coordinates of these columns, standardised over these rows.
+    pub(crate) fn fit(columns: &[&Column], weights: &[f64], rule: &PartitionRule) -> Result<Self> {
+        let coordinate = |column: &&Column| -> Result<Coordinate> {
+            let form = match rule.kind(column) {
+                Kind::Categorical => Form::Categories {
+                    levels: column.sorted_levels(),
+                },
+                Kind::Continuous => number(&column.to_numbers()?, weights),
+            };
+            Ok(Coordinate {
+                name: column.name.clone(),
+                missing: !column.missing().is_empty(),
+                form,
+            })
+        };
+        Ok(Self(columns.iter().map(coordinate).collect::<Result<_>>()?))
+    }
+
+    /// The same with continuous columns as they are, and one category of each column left out.
+    pub(crate) fn unscaled(mut self) -> Self {
+        for coordinate in &mut self.0 {
+            if let Form::Number { mean, scale, .. } = &mut coordinate.form {
+                (*mean, *scale) = (0.0, 1.0);
+            }
+        }
+        self
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|coordinate| coordinate.name.as_str())
+    }
+
+    /// The number of coordinates.
+    pub(crate) fn len(&self) -> usize {
+        self.0.iter().map(Coordinate::len).sum()
+    }
+
+    /// The coordinates of rows, row after row.
+    pub(crate) fn of(
+        &self,
+        sensitive: &Sensitive,
+        policies: Policies,
+        unplaced: &mut [bool],
+        uses: &mut Uses,
+    ) -> Result<Vec<f64>> {
+        let width = self.len();
+        let mut points = vec![0.0; width * sensitive.len()];
+        let mut at = 0;
+        for coordinate in &self.0 {
+            let column = sensitive.column(&coordinate.name)?;
+            let mut entry = |row: usize, k: usize, value: f64| points[row * width + at + k] = value;
+            coordinate.place(column, policies, &mut entry, unplaced, uses)?;
+            at += coordinate.len();
+        }
+        Ok(points)
+    }
+
+    fn is_sound(&self) -> bool {
+        let sound = |coordinate: &Coordinate| match &coordinate.form {
+            Form::Categories { .. } => true,
+            Form::Number { mean, scale, .. } => {
+                mean.is_finite() && scale.is_finite() && *scale > 0.0
+            }
+        };
+        self.0.iter().all(sound)
+    }
+}
+
+impl Coordinate {
+    fn len(&self) -> usize {
+        let present = match &self.form {
+            Form::Categories { levels } => levels.len(),
+            Form::Number { .. } => 1,
+        };
+        present + usize::from(self.missing)
+    }
+
+    fn place(
+        &self,
+        column: &Column,
+        policies: Policies,
+        entry: &mut dyn FnMut(usize, usize, f64),
+        unplaced: &mut [bool],
+        uses: &mut Uses,
+    ) -> Result<()> {
+        let absent = column.missing();
+        if let Some(&row) = absent.first()
+            && !(policies.missing == Missing::Category && self.missing)
+        {
+            return Err(Error::MissingSensitive {
+                column: self.name.clone(),
+                count: absent.len(),
+                row,
+            });
+        }
+        uses.missing += absent.len();
+        for &row in &absent {
+            entry(row, self.len() - 1, 1.0);
+        }
+        match &self.form {
+            Form::Categories { levels } => {
+                let (names, codes) = column.to_categories();
+                let places: Vec<Option<usize>> = names
+                    .iter()
+                    .map(|name| levels.iter().position(|level| level == name))
+                    .collect();
+                for (row, &code) in codes.iter().enumerate() {
+                    match places.get(code as usize) {
+                        Some(Some(place)) => entry(row, *place, 1.0),
+                        Some(None) if policies.category == UnseenCategory::Error => {
+                            return Err(Error::UnknownCategory {
+                                column: self.name.clone(),
+                                value: names[code as usize].clone(),
+                                known: listed(levels),
+                            });
+                        }
+                        Some(None) => unplaced[row] = true,
+                        // Missing, and seen to above.
+                        None => {}
+                    }
+                }
+            }
+            Form::Number {
+                mean,
+                scale,
+                bounds,
+            } => {
+                for (row, value) in column.to_numbers()?.into_iter().enumerate() {
+                    if value.is_nan() {
+                        continue;
+                    }
+                    uses.out_of_range += usize::from(value < bounds.0 || value > bounds.1);
+                    entry(row, 0, (value - mean) / scale);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The mean, standard deviation and range of the values that are there.
+fn number(values: &[f64], weights: &[f64]) -> Form {
+    let present = || values.iter().zip(weights).filter(|(v, _)| !v.is_nan());
+    let total: f64 = present().map(|(_, w)| w).sum();
+    let mean = present().map(|(v, w)| w * v).sum::<f64>() / total;
+    let variance = present().map(|(v, w)| w * (v - mean).powi(2)).sum::<f64>() / total;
+    let scale = variance.sqrt();
+    let least = present().map(|(v, _)| *v).fold(f64::INFINITY, f64::min);
+    let most = present().map(|(v, _)| *v).fold(f64::NEG_INFINITY, f64::max);
+    Form::Number {
+        mean: if mean.is_finite() { mean } else { 0.0 },
+        scale: if scale > 0.0 { scale } else { 1.0 },
+        bounds: if least <= most {
+            (least, most)
+        } else {
+            (0.0, 0.0)
+        },
+    }
+}
+
+/// An indicator for each cell, row after row; weights over the cells where a policy stands in.
+fn indicators(partition: &Partition, sensitive: &Sensitive, uses: &mut Uses) -> Result<Vec<f64>> {
+    let assignment = partition.assign(sensitive)?;
+    *uses = uses.plus(assignment.uses);
+    let count = partition.len();
+    let mut values = vec![0.0; count * sensitive.len()];
+    for (row, cell) in values.chunks_mut(count).zip(&assignment.cells) {
+        match (*cell as usize).checked_sub(count) {
+            None => row[*cell as usize] = 1.0,
+            Some(k) => row.copy_from_slice(&assignment.mixtures[k]),
+        }
+    }
+    Ok(values)
+}
+
+/// X with $(G + \kappa I)X = C$, G symmetric positive semidefinite; the pseudo-inverse at κ = 0, after scaling every feature to unit
+/// variance.
+pub(crate) fn regression(
+    gram: MatRef<'_, f64>,
+    cross: MatRef<'_, f64>,
+    ridge: f64,
+) -> Result<Mat<f64>> {
+    let count = gram.nrows();
+    let largest = (0..count).map(|i| gram[(i, i)]).fold(0.0, f64::max);
+    let scale: Vec<f64> = (0..count)
+        .map(|i| {
+            let variance = gram[(i, i)] + ridge;
+            if variance > 1e-13 * largest {
+                variance.sqrt().recip()
+            } else {
+                0.0
+            }
+        })
+        .collect();
+    let scaled = Mat::from_fn(count, count, |i, j| {
+        let diagonal = if i == j { ridge } else { 0.0 };
+        scale[i] * scale[j] * (0.5 * (gram[(i, j)] + gram[(j, i)]) + diagonal)
+    });
+    let eigen = scaled
+        .as_ref()
+        .self_adjoint_eigen(Side::Lower)
+        .map_err(|_| Error::Overflow {
+            what: "the second moments of the sensitive features",
+        })?;
+    let values: Vec<f64> = eigen.S().column_vector().iter().copied().collect();
+    let floor = values.iter().fold(0.0f64, |a, b| a.max(*b)) * 1e-11;
+    let right = Mat::from_fn(count, cross.ncols(), |i, k| scale[i] * cross[(i, k)]);
+    let mut turned = eigen.U().transpose() * &right;
+    for (i, value) in values.into_iter().enumerate() {
+        let inverse = if value > floor { value.recip() } else { 0.0 };
+        turned.row_mut(i).iter_mut().for_each(|v| *v *= inverse);
+    }
+    let mut solved = eigen.U() * &turned;
+    for (i, factor) in scale.iter().enumerate() {
+        solved.row_mut(i).iter_mut().for_each(|v| *v *= factor);
+    }
+    Ok(solved)
+}
