@@ -7,7 +7,7 @@ export OBLIVIO_DATA
 
 VENV := .venv/bin
 
-.PHONY: help web chromium build demo test test-rust test-python python check format lint docs bench clean
+.PHONY: help web chromium build demo test test-rust test-python python check format lint docs bench bench-fairness clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s "$$(printf '\t')"
@@ -70,6 +70,15 @@ bench: bench/.venv web ## Compare with peers: ratios in one run
 	$(CARGO) build --release -p oblivio-bench -p oblivio-cli
 	bench/.venv/bin/python bench/compare.py --program target/release/oblivio-bench
 
+bench/fairness/.venv: bench/fairness/requirements.txt
+	$(PYTHON) -m venv bench/fairness/.venv
+	bench/fairness/.venv/bin/pip install --quiet --requirement bench/fairness/requirements.txt
+	touch bench/fairness/.venv
+
+bench-fairness: bench/fairness/.venv web ## Error against dependence, ours and the peers', on real tables
+	VIRTUAL_ENV=$(CURDIR)/bench/fairness/.venv bench/fairness/.venv/bin/maturin develop --release --quiet
+	bench/fairness/.venv/bin/python bench/fairness/run.py
+
 clean: ## Remove what was built
 	$(CARGO) clean
-	rm -rf out .venv bench/.venv web/dist web/node_modules
+	rm -rf out .venv bench/.venv bench/fairness/.venv web/dist web/node_modules

@@ -1,0 +1,157 @@
+"""Our settings, through the public Python API alone."""
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import learners
+import numpy as np
+from peers import Answer
+
+EXACT_ROWS = 1500
+LANDMARKS = 500
+FINELY = tuple(round(0.05 * step, 2) for step in range(1, 21))
+PARTLY = (0.25, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of ours: a family (a line in the figures), its knob, and the parameters of the estimator.
+
+    ``features`` says whether S is also among the features: the best score that is then aligned may know S.
+    """
+
+    family: str
+    knob: float
+    learner: str
+    features: str
+    parameters: dict = field(hash=False)
+
+    @property
+    def name(self):
+        return f"{self.family}, {self.knob:g}"
+
+    def __call__(self, table, split):
+        gamma, penalty = _tuned(table.name, split.number, self.learner, self.features, _Held(table, split))
+        train, test = _features(split, self.features)
+        model = _estimator(self.learner, gamma, penalty, len(train), **self.parameters)
+        model.fit(train, _target(table, split, self.learner), sensitive_features=split.train_sensitive)
+        return Answer(_scores(model, test, split.test_sensitive))
+
+
+def settings_of(table):
+    """All our settings for a table: one knob per family."""
+    smooth, cells = {"conditional_mean": "smooth"}, {"conditional_mean": "cells", "cells": 4}
+    settings = []
+
+    def family(name, learner, features, knob, values, **parameters):
+        settings.extend(Setting(name, value, learner, features, parameters | {knob: value}) for value in values)
+
+    for learner in ("logistic", "ridge") if table.is_classification else ("ridge",):
+        aligned = {"mode": "plain", "align": "quantile"}
+        family(f"aware {learner}, quantile alignment", learner, "with S", "align_strength", FINELY, **aligned, **smooth)
+        name = f"aware {learner}, quantile alignment by cells"
+        family(name, learner, "with S", "align_strength", FINELY, **aligned, **cells)
+        family(f"m-oblivious aware {learner}", learner, "with S", "strength", FINELY, mode="m-oblivious", **smooth)
+        name = f"{learner} without S, quantile alignment"
+        family(name, learner, "without S", "align_strength", FINELY, **aligned, **smooth)
+        family(f"oblivious {learner}", learner, "without S", "strength", PARTLY, mode="oblivious", **smooth)
+        name = f"aware {learner}, location-scale alignment"
+        scaled = {"mode": "plain", "align": "location-scale"}
+        family(name, learner, "with S", "align_strength", PARTLY, **scaled, **smooth)
+        family(f"oblivious {learner} by cells", learner, "without S", "strength", (1.0,), mode="oblivious", **cells)
+        name = f"oblivious {learner}, quantile alignment"
+        family(name, learner, "without S", "align_strength", (0.5, 1.0), mode="oblivious", align="quantile", **smooth)
+    return {setting.name: setting for setting in settings}
+
+
+def peers_by_us(table):
+    """Published methods that the package has as a mode: FERM for demographic parity, with all cells."""
+    learner = "logistic" if table.is_classification else "ridge"
+    parameters = {"mode": "sensitive-free", "conditional_mean": "cells", "cells": 4}
+    return {"FERM (sensitive-free)": Setting("FERM", 1.0, learner, "without S", parameters)}
+
+
+class _Held:
+    """Carries a table and a split past the cache, which goes by their names."""
+
+    def __init__(self, table, split):
+        self.table, self.split = table, split
+
+    def __hash__(self):
+        return 0
+
+    def __eq__(self, other):
+        return isinstance(other, _Held)
+
+
+@lru_cache(maxsize=64)
+def _tuned(table_name, split_number, learner, features, held):
+    """Bandwidth and penalty for the plain problem, by leave-one-out or cross-validation on the training rows.
+
+    Tuned without removal: a score on oblivious features that leaks S has less error, so error must not choose there.
+    """
+    import oblivio as ob
+
+    table, split = held.table, held.split
+    train, _ = _features(split, features)
+    target = _target(table, split, "ridge")
+    first = slice(0, EXACT_ROWS)
+    scale = 1.0 / (train.shape[1] * train.var())
+    gammas = [multiple * scale for multiple in learners.MULTIPLES]
+    found = ob.ObliviousRidgeCV(mode="plain", gammas=gammas, fit_intercept=True).fit(train[first], target[first])
+    if learner == "ridge":
+        if len(train) <= EXACT_ROWS:
+            return found.gamma_, found.alpha_
+        search = ob.ObliviousRidgeCV(
+            mode="plain", gamma=found.gamma_, gammas=None, n_components=LANDMARKS, fit_intercept=True
+        )
+        return found.gamma_, search.fit(train, target).alpha_
+    return found.gamma_, _best_c(train, _target(table, split, "logistic"), found.gamma_)
+
+
+def _best_c(train, target, gamma):
+    """The C of least cross-entropy in three folds."""
+    folds = np.arange(len(train)) % 3
+    losses = {}
+    for c in (0.1, 1.0, 10.0, 100.0):
+        losses[c] = 0.0
+        for fold in range(3):
+            model = _estimator("logistic", gamma, c, len(train), mode="plain")
+            model.fit(train[folds != fold], target[folds != fold])
+            margin = (2.0 * target[folds == fold] - 1.0) * model.decision_function(train[folds == fold])
+            losses[c] += np.logaddexp(0.0, -margin).sum()
+    return min(losses, key=losses.get)
+
+
+def _estimator(learner, gamma, penalty, rows, **parameters):
+    import oblivio as ob
+
+    shared = {
+        "gamma": gamma,
+        "n_components": None if rows <= EXACT_ROWS else LANDMARKS,
+        "fit_intercept": True,
+        "handle_unknown": "population",
+        "random_state": 0,
+    }
+    if learner == "ridge":
+        return ob.ObliviousRidge(alpha=penalty, **shared, **parameters)
+    return ob.ObliviousLogistic(C=penalty, tol=1e-6, **shared, **parameters)
+
+
+def _features(split, features):
+    if features == "without S":
+        return split.train, split.test
+    train = np.c_[split.train, split.train_sensitive_numbers]
+    return train, np.c_[split.test, split.test_sensitive_numbers]
+
+
+def _target(table, split, learner):
+    """Classes are plus and minus one for ridge regression."""
+    if table.is_classification and learner == "ridge":
+        return 2.0 * split.train_target - 1.0
+    return split.train_target
+
+
+def _scores(model, test, sensitive):
+    score = getattr(model, "decision_function", None) or model.predict
+    return np.asarray(score(test, sensitive_features=sensitive), dtype=float).ravel()
