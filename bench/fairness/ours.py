@@ -1,6 +1,6 @@
 """Our settings, through the public Python API alone."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import learners
@@ -9,33 +9,52 @@ from peers import Answer
 
 EXACT_ROWS = 1500
 LANDMARKS = 500
-FINELY = tuple(round(0.05 * step, 2) for step in range(1, 21))
+FINELY = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
 PARTLY = (0.25, 0.5, 0.75, 1.0)
+COARSELY = (0.5, 0.8, 0.9, 1.0)
 
 
 @dataclass(frozen=True)
 class Setting:
     """One point of ours: a family (a line in the figures), its knob, and the parameters of the estimator.
 
-    ``features`` says whether S is also among the features: the best score that is then aligned may know S.
+    ``features`` says whether S is also among the features: the best score that is then aligned may know S. The strength
+    of an alignment, and that of m-oblivious offsets, are linear in the score: such a family is two fits, and ``check``
+    sees that this is so.
     """
 
     family: str
     knob: float
     learner: str
     features: str
-    parameters: dict = field(hash=False)
+    name_of_knob: str
+    parameters: tuple
 
     @property
     def name(self):
         return f"{self.family}, {self.knob:g}"
 
     def __call__(self, table, split):
-        gamma, penalty = _tuned(table.name, split.number, self.learner, self.features, _Held(table, split))
-        train, test = _features(split, self.features)
-        model = _estimator(self.learner, gamma, penalty, len(train), **self.parameters)
-        model.fit(train, _target(table, split, self.learner), sensitive_features=split.train_sensitive)
-        return Answer(_scores(model, test, split.test_sensitive))
+        held = _Held(table, split)
+        if not self.is_linear:
+            return Answer(self._scores(held, self.knob))
+        plain = _fitted(table.name, split.number, self.learner, self.features, (("mode", "plain"),), held)
+        return Answer((1.0 - self.knob) * plain + self.knob * self._scores(held, 1.0))
+
+    @property
+    def is_linear(self):
+        mode = dict(self.parameters)["mode"]
+        return (mode == "plain" and self.name_of_knob == "align_strength") or mode == "m-oblivious"
+
+    def _scores(self, held, knob):
+        parameters = (*self.parameters, (self.name_of_knob, knob))
+        return _fitted(held.table.name, held.split.number, self.learner, self.features, parameters, held)
+
+    def check(self, table, split):
+        """Half of a linear knob is halfway."""
+        halfway = replace(self, knob=0.5)
+        direct = halfway._scores(_Held(table, split), 0.5)
+        assert np.allclose(halfway(table, split).values, direct, atol=1e-7 * np.abs(direct).max()), self.name
 
 
 def settings_of(table):
@@ -44,20 +63,23 @@ def settings_of(table):
     settings = []
 
     def family(name, learner, features, knob, values, **parameters):
-        settings.extend(Setting(name, value, learner, features, parameters | {knob: value}) for value in values)
+        frozen = tuple(sorted(parameters.items()))
+        settings.extend(Setting(name, value, learner, features, knob, frozen) for value in values)
 
     for learner in ("logistic", "ridge") if table.is_classification else ("ridge",):
         aligned = {"mode": "plain", "align": "quantile"}
         family(f"aware {learner}, quantile alignment", learner, "with S", "align_strength", FINELY, **aligned, **smooth)
         name = f"aware {learner}, quantile alignment by cells"
-        family(name, learner, "with S", "align_strength", FINELY, **aligned, **cells)
-        family(f"m-oblivious aware {learner}", learner, "with S", "strength", FINELY, mode="m-oblivious", **smooth)
+        family(name, learner, "with S", "align_strength", COARSELY, **aligned, **cells)
         name = f"{learner} without S, quantile alignment"
         family(name, learner, "without S", "align_strength", FINELY, **aligned, **smooth)
-        family(f"oblivious {learner}", learner, "without S", "strength", PARTLY, mode="oblivious", **smooth)
+        if learner == "logistic":
+            continue
+        family(f"m-oblivious aware {learner}", learner, "with S", "strength", PARTLY, mode="m-oblivious", **smooth)
+        family(f"oblivious {learner}", learner, "without S", "strength", (0.5, 1.0), mode="oblivious", **smooth)
         name = f"aware {learner}, location-scale alignment"
         scaled = {"mode": "plain", "align": "location-scale"}
-        family(name, learner, "with S", "align_strength", PARTLY, **scaled, **smooth)
+        family(name, learner, "with S", "align_strength", COARSELY, **scaled, **smooth)
         family(f"oblivious {learner} by cells", learner, "without S", "strength", (1.0,), mode="oblivious", **cells)
         name = f"oblivious {learner}, quantile alignment"
         family(name, learner, "without S", "align_strength", (0.5, 1.0), mode="oblivious", align="quantile", **smooth)
@@ -67,8 +89,8 @@ def settings_of(table):
 def peers_by_us(table):
     """Published methods that the package has as a mode: FERM for demographic parity, with all cells."""
     learner = "logistic" if table.is_classification else "ridge"
-    parameters = {"mode": "sensitive-free", "conditional_mean": "cells", "cells": 4}
-    return {"FERM (sensitive-free)": Setting("FERM", 1.0, learner, "without S", parameters)}
+    parameters = (("cells", 4), ("conditional_mean", "cells"), ("mode", "sensitive-free"))
+    return {"FERM (sensitive-free)": Setting("FERM", 1.0, learner, "without S", "strength", parameters)}
 
 
 class _Held:
@@ -82,6 +104,17 @@ class _Held:
 
     def __eq__(self, other):
         return isinstance(other, _Held)
+
+
+@lru_cache(maxsize=64)
+def _fitted(table_name, split_number, learner, features, parameters, held):
+    """The scores of the held-out rows."""
+    table, split = held.table, held.split
+    gamma, penalty = _tuned(table_name, split_number, learner, features, held)
+    train, test = _features(split, features)
+    model = _estimator(learner, gamma, penalty, len(train), **dict(parameters))
+    model.fit(train, _target(table, split, learner), sensitive_features=split.train_sensitive)
+    return _scores(model, test, split.test_sensitive)
 
 
 @lru_cache(maxsize=64)
