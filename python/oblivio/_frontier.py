@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from typing import Any
 
@@ -60,7 +61,9 @@ class Frontier:
         """One page that needs no other file and no network: written to a file, or returned."""
         return _written(self._model.to_html(self.title, []), path)
 
-    def plot(self, measure: str | None = None, *, against: str | None = None, error: str | None = None, ax: Any = None) -> Any:
+    def plot(
+        self, measure: str | None = None, *, against: str | None = None, error: str | None = None, ax: Any = None
+    ) -> Any:
         """Draw error against one measure of dependence with matplotlib.
 
         Parameters
@@ -76,7 +79,7 @@ class Frontier:
         matplotlib Axes
         """
         try:
-            import matplotlib.pyplot as plt
+            plt = importlib.import_module("matplotlib.pyplot")
         except ImportError:
             raise ImportError("plot needs matplotlib; install it, or write a page with to_html") from None
         found = self.to_dict()
@@ -110,7 +113,9 @@ class Frontier:
 
     def __repr__(self) -> str:
         found = self.to_dict()
-        return f"<Frontier of {self.title}: {len(found['candidates'])} candidates, {found['held-out-rows']} held-out rows>"
+        return (
+            f"<Frontier of {self.title}: {len(found['candidates'])} candidates, {found['held-out-rows']} held-out rows>"
+        )
 
     def _repr_html_(self) -> str:
         return str(self._model.to_compact_html(self.title))
@@ -224,9 +229,7 @@ def frontier(
         "seed": seed,
     }
     weights = own._weights(sample_weight, features.rows)
-    model = _oblivio.FrontierModel.run(
-        features.table(), sensitive, target, weights, settings, grid, own._progress()
-    )
+    model = _oblivio.FrontierModel.run(features.table(), sensitive, target, weights, settings, grid, own._progress())
     return Frontier(model, title or "Frontier")
 
 
@@ -257,8 +260,7 @@ def _target_and_settings(
     if isinstance(own, ObliviousRidge):
         if alpha is not None and not isinstance(alpha, str):
             own.set_params(alpha=alpha)
-        target = (*read_target(y, features.rows, "frontier"), None)
-        return target, own._ridge_settings(features, sensitive)
+        return (*read_target(y, features.rows, "frontier"), None), own._ridge_settings(features, sensitive)
     if alpha is not None:
         raise InvalidInputError("alpha is the penalty of ridge regression; give the estimator a C")
     name, own.classes_, codes = read_classes(y, features.rows, "frontier")

@@ -154,7 +154,7 @@ class TestTheResult:
 
         before = run(y)
         out = []
-        for row in range(0, len(y)):
+        for row in range(len(y)):
             moved = y.copy()
             moved[row] += 1e3
             if run(moved)[1]["dependence"] == before[1]["dependence"]:
