@@ -147,8 +147,8 @@ def frontier(
     """Compare error with dependence over modes, strengths and alignments, on held-out rows.
 
     Every combination is fitted on some rows and judged on the others. Nothing is chosen: how much to take out is a
-    decision, not a parameter to be tuned, and the numbers of the combination you choose are too good. Measure it again on
-    rows that had no part in the choice.
+    decision, not a parameter to be tuned, and the numbers of the combination you choose are too good. Measure it
+    again on rows that had no part in the choice.
 
     Parameters
     ----------
@@ -159,15 +159,15 @@ def frontier(
     sensitive_features : array, Series, frame or list, default=None
         The sensitive features, if they are not columns of X.
     estimator : ObliviousRidge, ObliviousSVC or ObliviousLogistic, default=None
-        Says all but mode, strength and alignment. Default: ``ObliviousLogistic(standardize=True)`` for two classes, else
-        ``ObliviousRidge(standardize=True)``.
+        Says all but mode, strength and alignment. Default: ``ObliviousLogistic(standardize=True)`` for two classes,
+        else ``ObliviousRidge(standardize=True)``.
     modes, strengths : lists
         What is tried. The plain fit is always there.
     aligns, align_strengths : lists
         Alignments by name, and how much of them is done; ``"none"`` leaves scores as they are. Default: all there are.
     alpha : float or "auto", default=None
-        The penalty of a ridge regression in place of the estimator's; ``"auto"`` finds one for every mode and strength by
-        leave-one-out on the training rows.
+        The penalty of a ridge regression in place of the estimator's; ``"auto"`` finds one for every mode and
+        strength by leave-one-out on the training rows.
     held_out : float, default=0.3
         The share of rows that judge and do not train.
     measures : list of str
@@ -175,8 +175,8 @@ def frontier(
     measure_cells : int or str, default=4
         Cells of each continuous sensitive feature where dependence is measured.
     decide_at : float, optional
-        Scores from here on count as positive decisions. Default: 0 for classes, 0.5 for targets between 0 and 1, else the
-        median of the training targets.
+        Scores from here on count as positive decisions. Default: 0 for classes, 0.5 for targets between 0 and 1, else
+        the median of the training targets.
     sample_weight : array of shape (n_samples,), optional
         How often each row counts.
     min_rows : int, default=20
