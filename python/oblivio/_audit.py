@@ -138,8 +138,8 @@ def audit(
     confidence : float, default=0.95
         Of intervals and certificates.
     frontier : Frontier, frame or list of (name, error, dependence), optional
-        Points to show on the page: what :func:`frontier` gives, ``path_`` of :class:`ObliviousRidgeCV`, or columns error
-        and dependence.
+        Points to show on the page: what :func:`frontier` gives, ``path_`` of :class:`ObliviousRidgeCV`, or columns
+        error and dependence.
     title : str, optional
         Of the page.
     random_state : int, RandomState or None, default=None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from typing import Any
 
@@ -60,7 +61,9 @@ class Frontier:
         """One page that needs no other file and no network: written to a file, or returned."""
         return _written(self._model.to_html(self.title, []), path)
 
-    def plot(self, measure: str | None = None, *, against: str | None = None, error: str | None = None, ax: Any = None) -> Any:
+    def plot(
+        self, measure: str | None = None, *, against: str | None = None, error: str | None = None, ax: Any = None
+    ) -> Any:
         """Draw error against one measure of dependence with matplotlib.
 
         Parameters
@@ -76,7 +79,7 @@ class Frontier:
         matplotlib Axes
         """
         try:
-            import matplotlib.pyplot as plt
+            plt = importlib.import_module("matplotlib.pyplot")
         except ImportError:
             raise ImportError("plot needs matplotlib; install it, or write a page with to_html") from None
         found = self.to_dict()
@@ -110,7 +113,9 @@ class Frontier:
 
     def __repr__(self) -> str:
         found = self.to_dict()
-        return f"<Frontier of {self.title}: {len(found['candidates'])} candidates, {found['held-out-rows']} held-out rows>"
+        return (
+            f"<Frontier of {self.title}: {len(found['candidates'])} candidates, {found['held-out-rows']} held-out rows>"
+        )
 
     def _repr_html_(self) -> str:
         return str(self._model.to_compact_html(self.title))
@@ -142,8 +147,8 @@ def frontier(
     """Compare error with dependence over modes, strengths and alignments, on held-out rows.
 
     Every combination is fitted on some rows and judged on the others. Nothing is chosen: how much to take out is a
-    decision, not a parameter to be tuned, and the numbers of the combination you choose are too good. Measure it again on
-    rows that had no part in the choice.
+    decision, not a parameter to be tuned, and the numbers of the combination you choose are too good. Measure it
+    again on rows that had no part in the choice.
 
     Parameters
     ----------
@@ -154,15 +159,15 @@ def frontier(
     sensitive_features : array, Series, frame or list, default=None
         The sensitive features, if they are not columns of X.
     estimator : ObliviousRidge, ObliviousSVC or ObliviousLogistic, default=None
-        Says all but mode, strength and alignment. Default: ``ObliviousLogistic(standardize=True)`` for two classes, else
-        ``ObliviousRidge(standardize=True)``.
+        Says all but mode, strength and alignment. Default: ``ObliviousLogistic(standardize=True)`` for two classes,
+        else ``ObliviousRidge(standardize=True)``.
     modes, strengths : lists
         What is tried. The plain fit is always there.
     aligns, align_strengths : lists
         Alignments by name, and how much of them is done; ``"none"`` leaves scores as they are. Default: all there are.
     alpha : float or "auto", default=None
-        The penalty of a ridge regression in place of the estimator's; ``"auto"`` finds one for every mode and strength by
-        leave-one-out on the training rows.
+        The penalty of a ridge regression in place of the estimator's; ``"auto"`` finds one for every mode and
+        strength by leave-one-out on the training rows.
     held_out : float, default=0.3
         The share of rows that judge and do not train.
     measures : list of str
@@ -170,8 +175,8 @@ def frontier(
     measure_cells : int or str, default=4
         Cells of each continuous sensitive feature where dependence is measured.
     decide_at : float, optional
-        Scores from here on count as positive decisions. Default: 0 for classes, 0.5 for targets between 0 and 1, else the
-        median of the training targets.
+        Scores from here on count as positive decisions. Default: 0 for classes, 0.5 for targets between 0 and 1, else
+        the median of the training targets.
     sample_weight : array of shape (n_samples,), optional
         How often each row counts.
     min_rows : int, default=20
@@ -224,9 +229,7 @@ def frontier(
         "seed": seed,
     }
     weights = own._weights(sample_weight, features.rows)
-    model = _oblivio.FrontierModel.run(
-        features.table(), sensitive, target, weights, settings, grid, own._progress()
-    )
+    model = _oblivio.FrontierModel.run(features.table(), sensitive, target, weights, settings, grid, own._progress())
     return Frontier(model, title or "Frontier")
 
 
@@ -257,8 +260,7 @@ def _target_and_settings(
     if isinstance(own, ObliviousRidge):
         if alpha is not None and not isinstance(alpha, str):
             own.set_params(alpha=alpha)
-        target = (*read_target(y, features.rows, "frontier"), None)
-        return target, own._ridge_settings(features, sensitive)
+        return (*read_target(y, features.rows, "frontier"), None), own._ridge_settings(features, sensitive)
     if alpha is not None:
         raise InvalidInputError("alpha is the penalty of ridge regression; give the estimator a C")
     name, own.classes_, codes = read_classes(y, features.rows, "frontier")

@@ -69,8 +69,23 @@ CASES = {
         ),
     ),
     "classes, all modes, another seed": (
-        ["--target", "hired", "--sensitive", "sex", "--features", "income", "--learner", "logistic"]
-        + ["--strengths", 1, "--aligns", "none", "--seed", 7, *FEWER],
+        [
+            "--target",
+            "hired",
+            "--sensitive",
+            "sex",
+            "--features",
+            "income",
+            "--learner",
+            "logistic",
+            "--strengths",
+            1,
+            "--aligns",
+            "none",
+            "--seed",
+            7,
+            *FEWER,
+        ],
         lambda t: ob.frontier(
             t[["income"]],
             t["hired"],
@@ -82,8 +97,23 @@ CASES = {
         ),
     ),
     "weights and penalties that are found": (
-        ["--target", "score", "--sensitive", "age", "--features", "income", "--weights", "w", "--alpha", "auto"]
-        + ["--held-out", 0.4, "--measures", "correlation-ratio,beta", *SMALLER],
+        [
+            "--target",
+            "score",
+            "--sensitive",
+            "age",
+            "--features",
+            "income",
+            "--weights",
+            "w",
+            "--alpha",
+            "auto",
+            "--held-out",
+            0.4,
+            "--measures",
+            "correlation-ratio,beta",
+            *SMALLER,
+        ],
         lambda t: ob.frontier(
             t[["income"]],
             t["score"],
@@ -154,7 +184,7 @@ class TestTheResult:
 
         before = run(y)
         out = []
-        for row in range(0, len(y)):
+        for row in range(len(y)):
             moved = y.copy()
             moved[row] += 1e3
             if run(moved)[1]["dependence"] == before[1]["dependence"]:

@@ -76,7 +76,9 @@ fn moved(table: &SimulatedTable, rows: &[usize]) -> SimulatedTable {
     let mut table = table.clone();
     for column in &mut table.targets {
         if let oblivio::Values::Numbers(numbers) = &mut column.values {
-            rows.iter().for_each(|&row| numbers[row] += 1e6);
+            for &row in rows {
+                numbers[row] += 1e6;
+            }
         }
     }
     table

@@ -37,12 +37,10 @@ impl Candidate {
         } else {
             Mode::Plain.name().to_owned()
         };
-        if let Some((method, strength)) = &align {
-            name.push_str(" + ");
-            name.push_str(method);
-            if *strength != 1.0 {
-                name.push_str(&format!(" {strength}"));
-            }
+        match &align {
+            None => {}
+            Some((method, 1.0)) => name = format!("{name} + {method}"),
+            Some((method, strength)) => name = format!("{name} + {method} {strength}"),
         }
         Ok(Self {
             name,

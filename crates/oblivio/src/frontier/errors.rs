@@ -196,7 +196,7 @@ impl<'a> Scored<'a> {
                     *wrong += weight * f64::from(u8::from(positive != decided));
                 }
                 let share = |(all, wrong): (f64, f64)| if all > 0.0 { wrong / all } else { 0.5 };
-                (share(mass[0]) + share(mass[1])) / 2.0
+                f64::midpoint(share(mass[0]), share(mass[1]))
             }
         }
     }

@@ -117,10 +117,8 @@ impl FrontierSettings {
         let rows = checked(&roles, candidates)?;
         let known = Part::of(&roles, &rows);
         let own = roles.labels.cloned();
-        let labels = match candidates[0].settings.learner.classifies() {
-            true => Some(own.unwrap_or_else(|| Labels::of(&known.target))),
-            false => None,
-        };
+        let classifies = candidates[0].settings.learner.classifies();
+        let labels = classifies.then(|| own.unwrap_or_else(|| Labels::of(&known.target)));
         let labels = labels.as_ref();
         let truth = known.truth(labels)?;
         if let Some(labels) = labels {

@@ -128,7 +128,7 @@ pub(super) fn frontier(args: &Args) -> Result<Vec<FrontierPoint>> {
     };
     let (errors, dependences) = (numbers("error")?, numbers("dependence")?);
     // A file of `oblivio frontier` has many measures; the first of them comes first.
-    let kinds = FIRST_OF.map(|name| words(name));
+    let kinds = FIRST_OF.map(&words);
     let is_first = |row: &usize| {
         let mut kinds = kinds.iter().flatten();
         kinds.all(|words| words[*row] == words[0])
