@@ -10,6 +10,7 @@ __all__ = [
     "AuditModel",
     "EmptyCellError",
     "FeatureModel",
+    "FrontierModel",
     "InvalidInputError",
     "KernelModel",
     "Moments",
@@ -262,6 +263,7 @@ class AuditModel:
     ) -> str: ...
     def to_compact_html(self, title: str) -> str: ...
 
+@final
 class FrontierModel:
     HAS_CHARTS: bool
     ALIGNS: list[str]
