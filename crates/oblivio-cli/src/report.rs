@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use comfy_table::{CellAlignment, Table, presets};
-use oblivio::{CellMean, CorrelationRatio, Model, Predictor, Shape, Uses};
+use oblivio::{CellMean, CorrelationRatio, Model, Named, Partition, Predictor, Shape, Uses};
 
 /// More cells than this are left to `--json`.
 const MOST_CELLS: usize = 24;
@@ -176,6 +176,71 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{plural}")
 }
 
+/// How what is taken off follows from the sensitive columns, and what is done to the score besides.
+pub(crate) fn stages(predictor: &Predictor) -> Vec<(&'static str, String)> {
+    let mut pairs = Vec::new();
+    if let Some(offsets) = predictor.offsets() {
+        pairs.push(("conditional mean", conditional_mean(&offsets.partition)));
+        let own = |name: &&str| !offsets.partition.columns().any(|(own, _)| own == *name);
+        let control: Vec<&str> = offsets.partition.needs().into_iter().filter(own).collect();
+        if !control.is_empty() {
+            pairs.push(("beyond", control.join(", ")));
+        }
+    }
+    if let Some(alignment) = predictor.alignment() {
+        let rule = alignment.rule();
+        pairs.push((
+            "alignment",
+            format!("{}, strength {}", rule.method.name(), rule.strength),
+        ));
+    }
+    if predictor.fallback().is_some() {
+        pairs.push((
+            "fallback",
+            "a sensitive-free model scores rows that miss a sensitive value".into(),
+        ));
+    }
+    pairs
+}
+
+/// The same for machines.
+pub(crate) fn stages_json(predictor: &Predictor) -> serde_json::Value {
+    let partition = predictor.offsets().map(|offsets| &offsets.partition);
+    let align = predictor.alignment().map(|alignment| {
+        let rule = alignment.rule();
+        serde_json::json!({ "method": rule.method.name(), "strength": rule.strength })
+    });
+    serde_json::json!({
+        "estimator": partition.map(|partition| partition.estimator().name()),
+        "choice": partition.and_then(Partition::choice),
+        "needs": partition.map(Partition::needs),
+        "align": align,
+        "fallback": predictor.fallback().is_some(),
+    })
+}
+
+/// What the conditional mean is, and the leave-one-out errors by which it was chosen.
+pub(crate) fn conditional_mean(partition: &Partition) -> String {
+    let mut words = partition.estimator().name().to_owned();
+    let Some(choice) = partition.choice() else {
+        return words;
+    };
+    let scores: Vec<String> = choice
+        .scores
+        .iter()
+        .map(|(name, score)| format!("{name} {}", number(*score)))
+        .collect();
+    words.push_str(&format!(" (leave-one-out error: {}", scores.join(", ")));
+    if let Some(gamma) = choice.gamma {
+        words.push_str(&format!("; gamma {}", number(gamma)));
+    }
+    if let Some(ridge) = choice.ridge {
+        words.push_str(&format!("; ridge {}", number(ridge)));
+    }
+    words.push(')');
+    words
+}
+
 /// Policies used, one sentence each.
 pub(crate) fn uses(uses: Uses) -> Vec<String> {
     [
@@ -191,6 +256,10 @@ pub(crate) fn uses(uses: Uses) -> Vec<String> {
         (
             uses.missing,
             "have a missing sensitive value, taken as a category",
+        ),
+        (
+            uses.sensitive_free,
+            "miss a sensitive value and are left to the sensitive-free model",
         ),
     ]
     .into_iter()

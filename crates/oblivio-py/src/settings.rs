@@ -131,7 +131,6 @@ impl Common {
 
     fn scores(&self, learning: &Learning, landmarks: &Landmarks) -> Result<Settings> {
         Ok(Settings {
-            align: None,
             kernel: self.kernel.parse()?,
             learner: Named::named(&learning.learner)?,
             penalty: learning.penalty,

@@ -86,7 +86,7 @@ fn lines(predictor: &Predictor, offsets: &Offsets) -> Vec<CellLine> {
             label: offsets.partition.label(c),
             rows: offsets.partition.counts()[c],
             before: mean + offsets.by_cell[c],
-            after: mean + (1.0 - offsets.strength) * offsets.by_cell[c],
+            after: mean + offsets.by_cell[c] - offsets.strength * offsets.taken(c),
         })
         .collect()
 }
@@ -103,6 +103,7 @@ fn as_json(model: &Model) -> serde_json::Value {
         "needs-sensitive": model.needs_sensitive(),
         "holds-training-rows": predictor.basis().holds_rows(),
         "strength": predictor.strength(),
+        "conditional-mean": report::stages_json(predictor),
         "cells": predictor.offsets().map(|offsets| {
             lines(predictor, offsets).iter().map(CellLine::json).collect::<Vec<_>>()
         }),
@@ -113,46 +114,45 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
     let (card, predictor) = (&model.card, model.predictor());
     writeln!(out, "{} of `{}`", report::what(model), card.target)?;
     let sensitive = predictor.offsets().map(|offsets| &offsets.partition);
-    report::pairs(
-        out,
-        &[
-            (
-                "columns",
-                model.encoder.columns().collect::<Vec<_>>().join(", "),
+    let mut pairs = vec![
+        (
+            "columns",
+            model.encoder.columns().collect::<Vec<_>>().join(", "),
+        ),
+        ("sensitive", described(sensitive)),
+        ("kernel", predictor.kernel().to_string()),
+        report::penalty(model),
+        ("strength", strength(model)),
+        ("reference", card.reference.clone()),
+        ("seed", card.seed.to_string()),
+        (
+            "rows",
+            format!(
+                "{} training, {} reference",
+                card.training_rows, card.reference_rows
             ),
-            ("sensitive", described(sensitive)),
-            ("kernel", predictor.kernel().to_string()),
-            report::penalty(model),
-            ("strength", strength(model)),
-            ("reference", card.reference.clone()),
-            ("seed", card.seed.to_string()),
-            (
-                "rows",
-                format!(
-                    "{} training, {} reference",
-                    card.training_rows, card.reference_rows
-                ),
-            ),
-            (
-                "training error",
-                report::error(model, card.training_error, card.target_spread),
-            ),
-            ("solver", card.solver.clone()),
-            ("expansion", report::expansion(predictor, card.components)),
-            (
-                "privacy",
-                privacy(predictor.basis(), card.components.is_some()).into(),
-            ),
-            (
-                "to predict",
-                if model.needs_sensitive() {
-                    NEEDS_SENSITIVE.into()
-                } else {
-                    NEEDS_NONE.into()
-                },
-            ),
-        ],
-    )?;
+        ),
+        (
+            "training error",
+            report::error(model, card.training_error, card.target_spread),
+        ),
+        ("solver", card.solver.clone()),
+        ("expansion", report::expansion(predictor, card.components)),
+        (
+            "privacy",
+            privacy(predictor.basis(), card.components.is_some()).into(),
+        ),
+        (
+            "to predict",
+            if model.needs_sensitive() {
+                NEEDS_SENSITIVE.into()
+            } else {
+                NEEDS_NONE.into()
+            },
+        ),
+    ];
+    pairs.splice(5..5, report::stages(predictor));
+    report::pairs(out, &pairs)?;
     for warning in &card.warnings {
         writeln!(out, "  remark: {warning}")?;
     }

@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use oblivio::{
-    Drift, Encoder, GridPoint, Labels, Model, Points, Predictor, Sensitive, Settings, Summary,
-    Training, Uses,
+    Drift, Encoder, GridPoint, Labels, Model, Named, Points, Predictor, Sensitive, Settings,
+    Summary, Training, Uses,
 };
 
 use super::{Reduced, control_columns, rows_of, sensitive_columns, texts, uses_dict};

@@ -261,6 +261,15 @@ impl Alignment {
         }
     }
 
+    /// The number of features of S it goes by, if it does.
+    pub(crate) fn features(&self) -> Option<usize> {
+        match &self.by {
+            By::CellMoments(_) | By::CellQuantiles(_) => None,
+            By::SmoothMoments(smooth) => Some(smooth.features()),
+            By::SmoothQuantiles(smooth) => Some(smooth.features()),
+        }
+    }
+
     /// The same map of scores that are all higher by this much.
     pub(crate) fn shift(&mut self, by: f64) {
         match &mut self.by {

@@ -213,6 +213,10 @@ impl SmoothNormal {
         self.centre += by;
     }
 
+    pub(super) fn features(&self) -> usize {
+        self.mean_on.len()
+    }
+
     pub(super) fn is_sound(&self) -> bool {
         let numbers = [self.mean, self.variance, self.centre, self.scale];
         let on = self.mean_on.iter().chain(&self.variance_on);
@@ -367,6 +371,10 @@ impl SmoothTable {
     pub(super) fn shift(&mut self, by: f64) {
         let values = self.all.values.iter_mut().chain(&mut self.common);
         values.for_each(|value| *value += by);
+    }
+
+    pub(super) fn features(&self) -> usize {
+        self.on.len() / self.all.values.len().max(1)
     }
 
     pub(super) fn is_sound(&self) -> bool {

@@ -202,9 +202,17 @@ impl Model {
             check_strength(cells.strength)?;
             require(cells.partition.is_sound(), "its partition")?;
         }
+        let features = header
+            .cells
+            .as_ref()
+            .and_then(|of| of.partition.smooth.as_ref());
+        let features = features.map_or(0, Smooth::len);
         let aligns = |other: &Other| {
             other.alignment.as_ref().is_none_or(|alignment| {
-                let known = alignment.cells().is_none_or(|known| known <= cells);
+                let known = match alignment.cells() {
+                    Some(known) => known <= cells,
+                    None => alignment.features() == Some(features),
+                };
                 cells > 0 && alignment.is_sound() && known
             })
         };
@@ -213,24 +221,8 @@ impl Model {
             cells.checked_mul(own.len()) == Some(by_cell.len()),
             "the number of its offsets",
         )?;
-        let features = header
-            .cells
-            .as_ref()
-            .and_then(|of| of.partition.smooth.as_ref());
-        let features = features.map_or(0, Smooth::len);
-        let each = if features > 0 { features + cells } else { 0 };
-        require(
-            each.checked_mul(own.len()) == Some(smooth.len())
-                && smooth.iter().all(|v| v.is_finite()),
-            "the number of its smooth offsets",
-        )?;
-        let smooth_of = |k: usize| {
-            let own = &smooth[k * each..(k + 1) * each];
-            (features > 0).then(|| SmoothOffsets {
-                values: own[..features].to_vec(),
-                by_cell: own[features..].to_vec(),
-            })
-        };
+        let partition = header.cells.as_ref().map(|of| &of.partition);
+        let smooth = smooth_offsets(partition, &smooth, own.len())?;
         let scorer = |(k, other): (usize, &Other)| Predictor {
             basis: basis.clone(),
             coefficients: coefficients[k * count..(k + 1) * count].to_vec(),
@@ -240,7 +232,7 @@ impl Model {
                 strength: of.strength,
                 by_cell: by_cell[k * cells..(k + 1) * cells].to_vec(),
                 mean: other.mean,
-                smooth: smooth_of(k),
+                smooth: smooth.get(k).cloned(),
             }),
             alignment: other.alignment.clone(),
             fallback: None,
@@ -257,6 +249,28 @@ impl Model {
             card: header.card,
         })
     }
+}
+
+/// The offsets of so many scores that are regressions on features of S; none where they are those of cells.
+fn smooth_offsets(
+    partition: Option<&Partition>,
+    numbers: &[f64],
+    scores: usize,
+) -> Result<Vec<SmoothOffsets>> {
+    let features = partition.and_then(|of| of.smooth.as_ref()).map(Smooth::len);
+    let each = features.map_or(0, |features| features + partition.map_or(0, Partition::len));
+    require(
+        each.checked_mul(scores) == Some(numbers.len()) && numbers.iter().all(|v| v.is_finite()),
+        "the number of its smooth offsets",
+    )?;
+    let Some(features) = features.filter(|_| each > 0) else {
+        return Ok(Vec::new());
+    };
+    let offsets = |own: &[f64]| SmoothOffsets {
+        values: own[..features].to_vec(),
+        by_cell: own[features..].to_vec(),
+    };
+    Ok(numbers.chunks(each).map(offsets).collect())
 }
 
 impl Fallback {

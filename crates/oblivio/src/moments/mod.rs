@@ -540,7 +540,9 @@ impl Sums {
         for (mean, mass) in means.chunks_mut(features).zip(partition.mass()) {
             // A cell that only mixtures of rows have a part in may have next to none.
             if *mass > 0.0 {
-                mean.iter_mut().for_each(|m| *m /= mass);
+                for m in mean.iter_mut() {
+                    *m /= mass;
+                }
             }
         }
         Ok(CellFeatures {

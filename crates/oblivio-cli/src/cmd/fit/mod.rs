@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     }
     say(args, &json, |out| {
         print(&model, &summaries, args, out)?;
-        print_path(&path, out)
+        print_path(&path, model.card.penalty, out)
     })
 }
 
@@ -201,6 +201,7 @@ fn as_json(model: &Model, summaries: &[Summary], warnings: &[Warning]) -> serde_
         "kernel": model.predictor().kernel().to_string(),
         "penalty": model.card.penalty,
         "strength": model.predictor().strength(),
+        "conditional-mean": report::stages_json(model.predictor()),
         "reference": model.card.reference,
         "seed": model.card.seed,
         "training-rows": summary.training_rows,
@@ -266,6 +267,7 @@ fn print(
         report::penalty(model),
         ("strength", strength(model, args).to_string()),
     ];
+    pairs.extend(report::stages(predictor));
     let of = |k: usize| report::decision(model, k);
     if summaries.len() == 1 {
         pairs.push(("training error", errors(model, summary)));
@@ -302,7 +304,7 @@ fn point_json(point: &GridPoint) -> serde_json::Value {
 }
 
 /// The penalties that were tried: error and dependence side by side.
-fn print_path(path: &[GridPoint], out: &mut dyn Write) -> std::io::Result<()> {
+fn print_path(path: &[GridPoint], chosen: f64, out: &mut dyn Write) -> std::io::Result<()> {
     let Some(first) = path.first() else {
         return Ok(());
     };
@@ -315,9 +317,8 @@ fn print_path(path: &[GridPoint], out: &mut dyn Write) -> std::io::Result<()> {
     grid.load_style(comfy_table::presets::NOTHING);
     grid.set_header(["penalty", score, "variance explained by the cells"]);
     let error = |point: &GridPoint| point.left_out.unwrap_or(point.gcv.sqrt());
-    let least = path.iter().map(error).fold(f64::INFINITY, f64::min);
     for point in path {
-        let chosen = if error(point) == least {
+        let chosen = if point.penalty == chosen {
             " (chosen)"
         } else {
             ""
