@@ -48,7 +48,7 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         self, X: Any, sensitive_features: Any, control_features: Any = None
     ) -> tuple[Features, list[NamedColumn]]:
         """X without its sensitive columns, and these or the ones given apart; legitimate factors come after them."""
-        everything = Features.read(self, X, reset=True)
+        everything = Features.read(self, X, reset=True, apart=self._may_miss())
         positions = everything.positions(self.sensitive_feature_ids, "sensitive_feature_ids")
         features, sensitive = everything.split(positions)
         if features.rows < 2:
@@ -63,6 +63,11 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         self.control_feature_names_ = [name for name, _ in control]
         features.categorical = self._categorical(everything, positions)
         return features, [*sensitive, *control]
+
+    def _may_miss(self) -> Any:
+        """The columns of X that may miss values: sensitive ones, if something is to be done about it."""
+        handled = getattr(self, "handle_missing", "error") != "error"
+        return self.sensitive_feature_ids if handled else None
 
     def _control(
         self, everything: Features, sensitive: list[int], control_features: Any, names: list[str] | None = None
@@ -110,12 +115,16 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         names: list[str] = getattr(self, "control_feature_names_", [])
         if not names or sensitive is None:
             return features, sensitive
-        if hasattr(self, "_file_columns"):
-            everything = Features.read(reader(), X, reset=True)
-            present = [name for name in names if name in everything.names]
-            control = everything.columns(everything.positions(present, "the model"))
+        if control_features is not None and hasattr(self, "_file_columns"):
+            control = columns_of(control_features, "control_feature")
+            if len(names) == len(control) and frame_of(control_features) is None:
+                control = [(name, values) for name, (_, values) in zip(names, control, strict=True)]
+            check_rows(control, features.rows)
+        elif hasattr(self, "_file_columns"):
+            present = [name for name in names if name in features.names]
+            control = features.columns(features.positions(present, "the model"))
         else:
-            everything = Features.read(self, X, reset=False)
+            everything = Features.read(self, X, reset=False, apart=self._may_miss())
             sensitive_at = everything.positions(self.sensitive_feature_ids, "sensitive_feature_ids")
             control = self._control(everything, sensitive_at, control_features, names)
         if [name for name, _ in control] != names:
@@ -134,7 +143,7 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         if hasattr(self, "_file_columns"):
             features, sensitive = self._read_by_name(X)
         else:
-            everything = Features.read(self, X, reset=False)
+            everything = Features.read(self, X, reset=False, apart=self._may_miss())
             positions = everything.positions(self.sensitive_feature_ids, "sensitive_feature_ids")
             features, sensitive = everything.split(positions)
             if sensitive and sensitive_features is not None:

@@ -199,18 +199,29 @@ class Features:
         self.categorical: list[str] = []
 
     @classmethod
-    def read(cls, estimator: Any, X: Any, *, reset: bool) -> Features:
-        """Check X as scikit-learn does and keep it as a matrix if all of it is numbers."""
+    def read(cls, estimator: Any, X: Any, *, reset: bool, apart: Any = None) -> Features:
+        """Check X as scikit-learn does and keep it as a matrix if all of it is numbers.
+
+        The columns ``apart``, by name or position, may miss values.
+        """
         frame = frame_of(X)
         if frame is None or all(series.dtype.is_numeric() for series in frame.iter_columns()):
             matrix = validate_data(
-                estimator, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=frame is None
+                estimator,
+                X,
+                reset=reset,
+                dtype=np.float64,
+                order="C",
+                ensure_all_finite=frame is None and apart is None,
             )
             names = [f"x{k}" for k in range(matrix.shape[1])]
             if frame is not None:
                 names = [str(name) for name in frame.columns]
-                _check_finite(matrix, names)
-            return cls(names, matrix.shape[0], matrix=matrix)
+            read = cls(names, matrix.shape[0], matrix=matrix)
+            rest = np.delete(np.arange(len(names)), read.positions(apart, "sensitive_feature_ids"))
+            if frame is not None or apart is not None:
+                _check_finite(matrix[:, rest], [names[k] for k in rest])
+            return read
         _check_n_features(estimator, X, reset=reset)
         _check_feature_names(estimator, X, reset=reset)
         if not len(frame):

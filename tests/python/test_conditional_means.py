@@ -3,6 +3,7 @@
 import copy
 import pickle
 import warnings
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,9 @@ from fairlearn.preprocessing import CorrelationRemover
 
 import oblivio as ob
 
-# Small cells are joined or remarked on, also where they only serve the report.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*(were joined with their neighbours|hold a single reference row):oblivio.OblivioWarning"
-)
+# Small cells and values beyond those of the fit are remarked on, also where cells only serve the report.
+REMARKS = "were joined with|hold a single reference row|outside the range of the reference|fall in one cell"
+pytestmark = pytest.mark.filterwarnings(f"ignore:.*({REMARKS}):oblivio.OblivioWarning")
 
 ESTIMATORS = {
     "ridge": lambda **k: ob.ObliviousRidge(alpha=0.1, fit_intercept=True, **k),
@@ -62,7 +62,7 @@ def gap(values, groups):
 
 
 def distance(values, groups):
-    """The largest difference between two groups' distribution functions, and the largest share of a group that is tied."""
+    """The largest difference between two groups' distribution functions, and the largest share of a group tied."""
     parts = [np.sort(np.asarray(values)[np.asarray(groups) == g]) for g in np.unique(groups)]
     at = np.sort(np.asarray(values))
     rounding = 1e-9 * np.ptp(at)
@@ -256,7 +256,7 @@ class TestCells:
 class TestControl:
     """Only what S tells beyond a legitimate factor is taken out."""
 
-    parameters = {"kernel": "linear", "alpha": 1e-3, "conditional_mean": "smooth"}
+    parameters: ClassVar = {"kernel": "linear", "alpha": 1e-3, "conditional_mean": "smooth"}
 
     @pytest.mark.parametrize("where", ["apart", "in X"])
     @pytest.mark.parametrize("components", [None, 2])
@@ -348,7 +348,7 @@ class TestAlign:
         before = scores(fitted(kind, X, y, group), X, group)
         after = scores(fitted(kind, X, y, group, align="location-scale"), X, group)
         spread = [pd.Series(values).groupby(group.to_numpy()).std() for values in (before, after)]
-        assert spread[0].max() > 1.2 * spread[0].min()
+        assert spread[0].max() > 1.05 * spread[0].min()
         assert spread[1].max() < (1.0 + 1e-9) * spread[1].min()
         assert gap(after, group) < 1e-9 * np.ptp(after)
 
@@ -521,6 +521,17 @@ class TestKept:
             expected = model.predict(X, sensitive_features=S)
             assert (other.predict(X, sensitive_features=S) == expected).all()
             assert (other.predict(X) == model.predict(X)).all()
+
+    def test_a_model_from_a_file_takes_legitimate_factors_apart(self, tmp_path):
+        X, S, y = factors(200, 1)
+        model = ob.ObliviousRidge(conditional_mean="smooth")
+        model.fit(X[["x"]], y, sensitive_features=S, control_features=X[["a"]])
+        expected = model.predict(X[["x"]], sensitive_features=S, control_features=X[["a"]])
+        model.save(tmp_path / "model")
+        loaded = ob.load(tmp_path / "model")
+        assert (loaded.predict(X[["x"]], sensitive_features=S, control_features=X[["a"]]) == expected).all()
+        with pytest.raises(ob.InvalidInputError, match="pass control_features= to predict"):
+            loaded.predict(X[["x"]], sensitive_features=S)
 
     def test_features_are_kept(self, tmp_path):
         X, S, _ = people(100, 1)

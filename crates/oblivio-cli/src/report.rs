@@ -221,24 +221,19 @@ pub(crate) fn stages_json(predictor: &Predictor) -> serde_json::Value {
 
 /// What the conditional mean is, and the leave-one-out errors by which it was chosen.
 pub(crate) fn conditional_mean(partition: &Partition) -> String {
-    let mut words = partition.estimator().name().to_owned();
+    let name = partition.estimator().name();
     let Some(choice) = partition.choice() else {
-        return words;
+        return name.to_owned();
     };
     let scores: Vec<String> = choice
         .scores
         .iter()
         .map(|(name, score)| format!("{name} {}", number(*score)))
         .collect();
-    words.push_str(&format!(" (leave-one-out error: {}", scores.join(", ")));
-    if let Some(gamma) = choice.gamma {
-        words.push_str(&format!("; gamma {}", number(gamma)));
-    }
-    if let Some(ridge) = choice.ridge {
-        words.push_str(&format!("; ridge {}", number(ridge)));
-    }
-    words.push(')');
-    words
+    let mut words = vec![format!("leave-one-out error: {}", scores.join(", "))];
+    words.extend(choice.gamma.map(|gamma| format!("gamma {}", number(gamma))));
+    words.extend(choice.ridge.map(|ridge| format!("ridge {}", number(ridge))));
+    format!("{name} ({})", words.join("; "))
 }
 
 /// Policies used, one sentence each.

@@ -23,6 +23,8 @@ pub struct ConditionalMean {
     kernel: Kernel,
     reference: Points<'static>,
     estimate: Estimate,
+    /// Whether the features of S are those of a kernel.
+    is_kernel: bool,
     shares: Vec<f64>,
     /// $\langle\phi(x_u), \mu_c\rangle$
     at_reference: Mat<f64>,
@@ -75,7 +77,9 @@ impl ConditionalMean {
         };
         let estimate = Estimate::Smooth(smooth.weights(features.as_ref(), weights)?);
         let shares = vec![0.0; features.nrows()];
-        Self::new(kernel, reference, estimate, shares, watch)
+        let mut mean = Self::new(kernel, reference, estimate, shares, watch)?;
+        mean.is_kernel = smooth.is_kernel();
+        Ok(mean)
     }
 
     fn new(
@@ -89,6 +93,7 @@ impl ConditionalMean {
             kernel,
             reference,
             estimate,
+            is_kernel: false,
             shares,
             at_reference: Mat::new(),
             gram: Mat::new(),
@@ -154,7 +159,7 @@ impl ConditionalMean {
         let scaled = Mat::from_fn(features.nrows(), features.ncols(), |a, i| {
             features[(a, i)] * weights[i] / total
         });
-        Root::of_moments((&scaled * features.transpose()).as_ref())
+        Root::of_moments((&scaled * features.transpose()).as_ref(), self.is_kernel)
     }
 
     /// $\langle\phi(x_i), \mu_c\rangle$ for every point and cell.

@@ -6,9 +6,10 @@ use faer::{Accum, Mat, MatRef, Par, Side};
 use crate::column::Column;
 use crate::error::{Error, Result, Warning};
 use crate::kernel::{Kernel, KernelMatrix};
+use crate::named::Named;
 use crate::partition::{
     Binning, Block, CellCount, Choice, Coordinates, Estimator, KernelFeatures, Partition,
-    PartitionRule, Smooth, Source, Uses, effective_rows,
+    PartitionRule, Smooth, Source, UnseenCategory, Uses, effective_rows,
 };
 use crate::points::Points;
 use crate::random;
@@ -90,6 +91,16 @@ impl Partition {
         if plain && rule.asks_for_cells(&partition) {
             return Ok((partition, warnings));
         }
+        if rule.shrink && !matches!(rule.estimator, Estimator::Auto | Estimator::Cells) {
+            return Err(Error::InvalidParameter {
+                name: "shrinkage",
+                expected: "left out unless the conditional mean is that of cells",
+                value: rule.estimator.name().into(),
+            });
+        }
+        if rule.shrink {
+            rule.estimator = Estimator::Cells;
+        }
         let study = Study::new(table, watch)?;
         if rule.cells == CellCount::Loo {
             rule.cells = study.bins(&rule)?;
@@ -116,6 +127,14 @@ impl Partition {
         let mut blocks = vec![study.source(&rule, &joint, &chosen, 1.0)?];
         if !control.is_empty() {
             let legitimate = study.block(&rule, &control, estimator)?;
+            // Cut as beside S, so that what differs is S alone.
+            let rule = PartitionRule {
+                cells: match &blocks[0].source {
+                    Source::Cells(joint) => joint.cell_count(CellCount::Loo),
+                    _ => rule.cells,
+                },
+                ..rule.clone()
+            };
             blocks.push(study.source(&rule, &control, &legitimate, -1.0)?);
         }
         let smooth = Smooth::new(blocks, rule.policies)?;
@@ -190,7 +209,7 @@ impl<'a> Study<'a> {
             least = score;
         }
         if estimator == Estimator::Linear {
-            let coordinates = self.coordinates(rule, columns)?.unscaled();
+            let coordinates = self.coordinates(rule, columns)?;
             let points = self.places(&coordinates, rule)?;
             let score = self.left_out.scores(&points, coordinates.len(), &[0.0])?[0];
             chosen.choice.scores.push(("linear".into(), score));
@@ -221,7 +240,7 @@ impl<'a> Study<'a> {
         sign: f64,
     ) -> Result<Block> {
         let source = match chosen.estimator {
-            Estimator::Linear => Source::Columns(self.coordinates(rule, columns)?.unscaled()),
+            Estimator::Linear => Source::Columns(self.coordinates(rule, columns)?),
             Estimator::Smooth => {
                 let coordinates = self.coordinates(rule, columns)?;
                 let points = self.places(&coordinates, rule)?;
@@ -352,6 +371,8 @@ impl PartitionRule {
         let rows: usize = cells.counts().iter().sum();
         match self.estimator {
             Estimator::Cells => true,
+            // A mean of zero is a rule for cells.
+            Estimator::Auto if self.policies.category == UnseenCategory::Zero => true,
             Estimator::Auto if continuous => given,
             Estimator::Auto => cells.len() <= FEW || rows >= ROWS * cells.len(),
             Estimator::Smooth | Estimator::Linear => false,

@@ -278,7 +278,7 @@ impl CellShifts {
             let count = self.directions.len() / width;
             let shifts = MatRef::from_column_major_slice(&self.directions, width, count);
             let moments = Mat::from_fn(count, count, |a, b| smooth.gram[(a, b)] / smooth.weight);
-            let root = Root::of_moments(moments.as_ref())?;
+            let root = Root::of_moments(moments.as_ref(), smooth.smooth.is_kernel())?;
             let gram = shifts.transpose() * shifts;
             let removal = Removal::new(gram.as_ref(), &root, restraint, knobs)?;
             return Ok((removal.matrix(shifts), shifts.to_owned()));

@@ -230,12 +230,27 @@ impl Refresh {
         weights: Option<&[f64]>,
         watch: &Watch,
     ) -> Result<()> {
+        let mut complete = vec![false; points.len()];
+        for row in self
+            .predictor
+            .refreshable()?
+            .partition
+            .complete(sensitive)?
+        {
+            complete[row] = true;
+        }
+        if !complete.contains(&true) {
+            return Ok(());
+        }
         let prediction = self.predictor.predict(points, Some(sensitive), watch)?;
         self.uses = self.uses.plus(prediction.uses);
         let assignment = prediction.assignment.unwrap_or_default();
         if let Some(sampled) = &mut self.sampled {
-            let ones = vec![1.0; points.len()];
-            let weights = weights.unwrap_or(&ones);
+            let counting = |row: usize| weights.map_or(1.0, |weights| weights[row]);
+            let counted: Vec<f64> = (0..points.len())
+                .map(|row| if complete[row] { counting(row) } else { 0.0 })
+                .collect();
+            let weights = &counted[..];
             let drawn = sampled.draw(weights);
             let pick = |values: &[f64]| drawn.iter().map(|&i| values[i]).collect::<Vec<f64>>();
             let chosen = assignment.select(&drawn);
@@ -248,7 +263,7 @@ impl Refresh {
         for (row, &cell) in assignment.cells.iter().enumerate() {
             let weight = weights.map_or(1.0, |weights| weights[row]);
             let score = prediction.before[row] - self.predictor.intercept;
-            if weight == 0.0 {
+            if weight == 0.0 || !complete[row] {
                 continue;
             }
             if let Some(scores) = self.cells.get_mut(cell as usize) {

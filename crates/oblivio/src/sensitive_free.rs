@@ -63,7 +63,7 @@ impl Restraint {
 
 /// Directions of the shifts of cells below this share of the largest count as none.
 const FLOOR: f64 = 1e-12;
-/// The same for a regression on features of S, most of whose directions are noise.
+/// The same for a regression on kernel features of S, most of whose directions are noise.
 const SMOOTH_FLOOR: f64 = 1e-3;
 
 /// A root r of the weights of shifts, $P = rr^\top$.
@@ -190,7 +190,8 @@ impl Root {
     }
 
     /// That of the second moments of features of S.
-    pub(crate) fn of_moments(moments: MatRef<'_, f64>) -> Result<Self> {
+    /// Of those of a kernel most are noise.
+    pub(crate) fn of_moments(moments: MatRef<'_, f64>, kernel: bool) -> Result<Self> {
         let eigen = moments
             .self_adjoint_eigen(Side::Lower)
             .map_err(|_| Error::Overflow {
@@ -202,7 +203,7 @@ impl Root {
         });
         Ok(Self {
             matrix,
-            floor: SMOOTH_FLOOR,
+            floor: if kernel { SMOOTH_FLOOR } else { FLOOR },
         })
     }
 }

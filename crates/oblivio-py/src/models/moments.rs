@@ -193,6 +193,12 @@ impl Moments {
         Ok(checkpoint.note().to_owned())
     }
 
+    /// Whether the conditional mean is a regression on features of S.
+    #[getter]
+    fn is_smooth(&self) -> bool {
+        self.moments.plan().is_smooth()
+    }
+
     /// Rows added, those of weight zero left out.
     #[getter]
     fn rows(&self) -> usize {

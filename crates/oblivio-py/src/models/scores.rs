@@ -303,7 +303,12 @@ impl ScoreModel {
     fn offsets<'py>(&self, py: Python<'py>) -> Vec<Numbers<'py>> {
         let of = |scorer: &Predictor| {
             let offsets = scorer.offsets();
-            PyArray1::from_slice(py, offsets.map_or(&[][..], |offsets| &offsets.by_cell))
+            let taken = offsets.map_or(Vec::new(), |offsets| {
+                (0..offsets.partition.len())
+                    .map(|c| offsets.taken(c))
+                    .collect()
+            });
+            PyArray1::from_vec(py, taken)
         };
         self.0.scorers.iter().map(of).collect()
     }

@@ -5,7 +5,7 @@ use faer::{Mat, MatRef};
 use super::decision::Decision;
 use super::folds::{FOLDS, folds};
 use super::part::{Part, sum};
-use super::{CellSummary, Emphasised, Fit, Mode, Settings, Summary};
+use super::{CellSummary, Emphasised, Fit, Mode, Settings, Summary, whole};
 use crate::align::AlignRule;
 use crate::conditional_mean::ConditionalMean;
 use crate::conditioning::{Observed, Of};
@@ -116,6 +116,8 @@ impl Exact {
     pub(super) fn sensitive_free(&self) -> Self {
         Self {
             mode: Mode::SensitiveFree,
+            align: None,
+            strength: whole(self.strength),
             ..self.clone()
         }
     }

@@ -248,7 +248,8 @@ impl StreamFit {
                 (0..linear.weights.len()).map(|k| dot(turn.col_as_slice(k), &linear.weights));
             linear.weights = turned.collect();
         }
-        let spread = design.centred().2.max(0.0) / design.weight();
+        // Of the target as it is, whatever is taken off it.
+        let spread = Design::new(training, None)?.centred().2.max(0.0) / design.weight();
         let summary = Summary {
             training_rows,
             reference_rows,
@@ -291,6 +292,7 @@ impl StreamFit {
         let free = Self {
             mode: Mode::SensitiveFree,
             align: None,
+            strength: super::whole(self.strength),
             ..self.clone()
         };
         Ok(Some(Box::new(free.solve(watch)?.predictor.without_cells())))

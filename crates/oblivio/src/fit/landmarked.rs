@@ -113,6 +113,8 @@ impl Landmarked {
     pub(super) fn sensitive_free(&self) -> Self {
         let mut free = self.clone();
         free.settings.mode = Mode::SensitiveFree;
+        free.settings.align = None;
+        free.settings.strength = super::whole(free.settings.strength);
         free
     }
 

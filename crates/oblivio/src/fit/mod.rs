@@ -247,12 +247,7 @@ impl Settings {
         (asked && needed).then(|| Self {
             mode: Mode::SensitiveFree,
             align: None,
-            // A plain score that is only aligned has none of its own.
-            strength: if self.strength > 0.0 {
-                self.strength
-            } else {
-                1.0
-            },
+            strength: whole(self.strength),
             ..self.clone()
         })
     }
@@ -579,6 +574,11 @@ impl Fit {
 fn left_out(uses: Uses) -> Option<Warning> {
     let count = uses.sensitive_free;
     (count > 0).then_some(Warning::LeftOutRows { count })
+}
+
+/// The strength of a second model: a plain score that is only aligned has none of its own, and the second takes out all.
+fn whole(strength: f64) -> f64 {
+    if strength > 0.0 { strength } else { 1.0 }
 }
 
 /// A remark if a learner did not come as near as it was asked.

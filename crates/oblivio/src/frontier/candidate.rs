@@ -124,6 +124,10 @@ impl FrontierGrid {
                 continue;
             }
             for align in &self.aligns {
+                // Beyond legitimate factors scores are not aligned.
+                if align != "none" && !base.partition.control.is_empty() {
+                    continue;
+                }
                 let strengths = match align.as_str() {
                     "none" => &[1.0][..],
                     _ => &self.align_strengths,

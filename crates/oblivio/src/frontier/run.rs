@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::fit::{Mode, Settings};
 use crate::model::{Labels, Model, Roles};
 use crate::named::Named;
+use crate::partition::{Missing, PartitionRule, Policies};
 use crate::points::check_weights;
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
@@ -333,7 +334,7 @@ impl Found<'_> {
         let held_out = self.held_out.0;
         let all = Sensitive::new(held_out.sensitive.clone(), held_out.target.len())?;
         let rule = &self.settings.audit.rule;
-        // What goes through a legitimate factor is not held against a score.
+        // A legitimate factor is nothing to depend on; what S tells through it counts all the same.
         let (sensitive, _) = all.split(&rule.control)?;
         let subjects = self.scores.iter().enumerate();
         let rows = AuditRows {
@@ -349,7 +350,17 @@ impl Found<'_> {
         let settings = AuditSettings {
             threshold: Some(threshold),
             positive: None,
-            rule: rule.of_columns(&rows.sensitive),
+            rule: PartitionRule {
+                policies: Policies {
+                    // Rows that miss S are scored by a second model, and are a group of their own.
+                    missing: match rule.policies.missing {
+                        Missing::SensitiveFree => Missing::Category,
+                        other => other,
+                    },
+                    ..rule.policies
+                },
+                ..rule.of_columns(&rows.sensitive)
+            },
             ..self.settings.audit.clone()
         };
         settings.run(&rows, watch)

@@ -155,7 +155,7 @@ impl Plan {
     }
 
     /// Whether the conditional mean is a regression on features of S.
-    pub(crate) fn is_smooth(&self) -> bool {
+    pub fn is_smooth(&self) -> bool {
         matches!(self.sensitive, SensitivePlan::Smooth(_))
     }
 

@@ -174,7 +174,6 @@ impl Uses {
 }
 
 impl Assignment {
-    /// The named rows, in the order of `rows`; `uses` stays that of all rows.
     /// Adds the rows of another assignment to the same partition of so many cells.
     pub fn append(&mut self, other: Self, cells: usize) {
         let moved = self.mixtures.len() as u32;
@@ -217,6 +216,7 @@ impl Assignment {
         }
     }
 
+    /// The named rows, in the order of `rows`; `uses` stays that of all rows.
     pub(crate) fn select(&self, rows: &[usize]) -> Self {
         Self {
             cells: rows.iter().map(|&i| self.cells[i]).collect(),

@@ -289,10 +289,12 @@ impl PartitionRule {
     /// The same rule for cells, where nothing else can be; `why` says why not.
     pub(crate) fn cells_only(&self, why: &'static str) -> Result<Self> {
         match self.estimator {
-            Estimator::Auto | Estimator::Cells if !self.shrink => Ok(Self {
-                estimator: Estimator::Cells,
-                ..self.clone()
-            }),
+            Estimator::Auto | Estimator::Cells if !self.shrink && self.control.is_empty() => {
+                Ok(Self {
+                    estimator: Estimator::Cells,
+                    ..self.clone()
+                })
+            }
             _ => Err(Error::InvalidParameter {
                 name: "the conditional mean",
                 expected: why,

@@ -134,6 +134,12 @@ impl Smooth {
         }
     }
 
+    /// Whether there are many features, most of which say nothing.
+    pub(crate) fn is_kernel(&self) -> bool {
+        let kernel = |block: &Block| matches!(block.source, Source::Kernel(_));
+        self.blocks.iter().any(kernel)
+    }
+
     /// The columns needed.
     pub(crate) fn columns(&self) -> Vec<&str> {
         let mut names = Vec::new();
@@ -196,7 +202,15 @@ impl Smooth {
         let mut uses = Uses::default();
         for (block, (span, ..)) in self.blocks.iter().zip(self.spans()) {
             let values = match &block.source {
-                Source::Cells(partition) => indicators(partition, sensitive, &mut uses)?,
+                Source::Cells(partition) => {
+                    let several = self.blocks.len() > 1;
+                    indicators(
+                        partition,
+                        sensitive,
+                        &mut uses,
+                        several.then_some(&mut unplaced),
+                    )?
+                }
                 Source::Columns(coordinates) => {
                     coordinates.of(sensitive, self.policies, &mut unplaced, &mut uses)?
                 }
@@ -476,16 +490,6 @@ impl Coordinates {
         Ok(Self(columns.iter().map(coordinate).collect::<Result<_>>()?))
     }
 
-    /// The same with continuous columns as they are, and one category of each column left out.
-    pub(crate) fn unscaled(mut self) -> Self {
-        for coordinate in &mut self.0 {
-            if let Form::Number { mean, scale, .. } = &mut coordinate.form {
-                (*mean, *scale) = (0.0, 1.0);
-            }
-        }
-        self
-    }
-
     fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|coordinate| coordinate.name.as_str())
     }
@@ -619,9 +623,23 @@ fn number(values: &[f64], weights: &[f64]) -> Form {
 }
 
 /// An indicator for each cell, row after row; weights over the cells where a policy stands in.
-fn indicators(partition: &Partition, sensitive: &Sensitive, uses: &mut Uses) -> Result<Vec<f64>> {
+///
+/// Of a difference of two blocks such a row would have one side only: it is unplaced instead.
+fn indicators(
+    partition: &Partition,
+    sensitive: &Sensitive,
+    uses: &mut Uses,
+    unplaced: Option<&mut Vec<bool>>,
+) -> Result<Vec<f64>> {
     let assignment = partition.assign(sensitive)?;
-    *uses = uses.plus(assignment.uses);
+    match unplaced {
+        None => *uses = uses.plus(assignment.uses),
+        Some(unplaced) => {
+            let stands_in = |cell: &u32| *cell as usize >= partition.len();
+            let rows = unplaced.iter_mut().zip(&assignment.cells);
+            rows.for_each(|(unplaced, cell)| *unplaced |= stands_in(cell));
+        }
+    }
     let count = partition.len();
     let mut values = vec![0.0; count * sensitive.len()];
     for (row, cell) in values.chunks_mut(count).zip(&assignment.cells) {

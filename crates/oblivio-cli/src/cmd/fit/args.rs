@@ -81,7 +81,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "oblivious", value_parser = named::<Mode>(), help_heading = "Model")]
     pub(super) mode: Mode,
     /// Make the distribution of the score the same whatever the sensitive values are: its mean and spread, or all of it
-    #[arg(long, value_name = "METHOD", value_parser = named::<AlignMethod>(), help_heading = "Model")]
+    #[arg(long, value_name = "METHOD", value_parser = named::<AlignMethod>(), requires = "target", help_heading = "Model")]
     pub(super) align: Option<AlignMethod>,
     /// How far, from 0 (the score as it is) to 1 (all the way)
     #[arg(

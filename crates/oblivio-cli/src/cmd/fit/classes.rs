@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use anyhow::{Result, ensure};
 use faer::MatRef;
 use oblivio::{
-    Assignment, Column, Encoder, Error, FeatureRows, Labelled, Labels, Model, ROWS, Sensitive,
-    Settings, Turned, Watch,
+    Assignment, Column, Encoder, Error, FeatureRows, Labelled, Labels, Model, Named, ROWS,
+    Sensitive, Settings, Turned, Watch,
 };
 
 use super::Fitted;
@@ -30,6 +30,11 @@ impl Pass<'_> {
         ensure!(
             self.args.checkpoint.is_none(),
             "--checkpoint is for ridge regression and features; svm and logistic go through the rows many times: leave it out"
+        );
+        ensure!(
+            settings.fallback().is_none(),
+            "--handle-missing sensitive-free is not for {} with --components; leave out --components, or take missing as a category",
+            settings.learner.name()
         );
         let (labels, outcomes) = self.outcomes()?;
         ensure!(
