@@ -203,16 +203,16 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         least = getattr(self, "min_rows", None)
         return {
             "strength": number("strength", self.strength),
-            "conditional_mean": self.conditional_mean,
+            "conditional_mean": text("conditional_mean", self.conditional_mean),
             "shrink": bool(self.shrinkage),
             "control": control,
             "cells": str(self.cells),
             "min_rows": None if least is None else count("min_rows", least),
-            "binning": self.binning,
+            "binning": text("binning", self.binning),
             "bounds": bounds_of(self.sensitive_bounds, names),
             **kinds_of(self.categorical_sensitive, own),
-            "handle_unknown": self.handle_unknown,
-            "handle_missing": getattr(self, "handle_missing", "error"),
+            "handle_unknown": text("handle_unknown", self.handle_unknown),
+            "handle_missing": text("handle_missing", getattr(self, "handle_missing", "error")),
             "reference": getattr(self, "reference", "all"),
             "reference_rows": _rows(reference_rows, features.rows),
             "standardize": bool(getattr(self, "standardize", False)),
@@ -248,6 +248,13 @@ def number(name: str, value: Any) -> float:
     if not isinstance(value, numbers.Real):
         raise InvalidInputError(f"{name} must be a number, got {value!r}")
     return float(value)
+
+
+def text(name: str, value: Any) -> str:
+    """A setting as one of some names; which is the engine's business."""
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} must be a name, got {value!r}")
+    return value
 
 
 def count(name: str, value: Any) -> int:

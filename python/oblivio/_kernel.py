@@ -80,12 +80,22 @@ standardize, random_state, verbose
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
     ) -> ObliviousKernel:
         """Estimate the means on reference rows; y is not used."""
         self.__dict__.pop("model_", None)
         self.__dict__.pop("_file_columns", None)
-        features, sensitive = self._read_fit(X, sensitive_features)
+        if control_features is not None:
+            raise _oblivio.InvalidInputError(
+                "ObliviousKernel takes legitimate factors as columns of X; name them in control_feature_ids"
+            )
+        features, sensitive = self._read_fit(X, sensitive_features, control_features)
         settings = self._settings(features, sensitive) | {"kernel": self._kernel_expression()}
         model, remarks = _oblivio.KernelModel.fit(
             features.table(), sensitive, self._weights(sample_weight, features.rows), settings, self._progress()

@@ -316,6 +316,8 @@ sensitive_bounds, categorical_sensitive, random_state
                 "learner": "ridge",
                 "penalty": number("alpha", self.alpha),
                 "mode": "oblivious",
+                "align": None,
+                "align_strength": 1.0,
                 "parity": "demographic-parity",
                 "eta": None,
                 "epsilon": 0.0,

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from oblivio import _oblivio
-from oblivio._base import ObliviousEstimator, count, number
+from oblivio._base import ObliviousEstimator, count, number, text
 from oblivio._input import Features, NamedColumn, warn
 
 
@@ -61,7 +61,7 @@ class Scored(ObliviousEstimator):
             | {
                 "kernel": self._kernel_expression(),
                 "mode": self.mode,
-                "align": self.align,
+                "align": None if self.align is None else text("align", self.align),
                 "align_strength": number("align_strength", self.align_strength),
                 "parity": getattr(self, "parity", "demographic-parity"),
                 "eta": None if self.eta is None else number("eta", self.eta),

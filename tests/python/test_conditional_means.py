@@ -232,6 +232,12 @@ class TestCells:
         assert left[full] < 1e-9
         assert 1e-3 < left[shrunk] < before
 
+    @pytest.mark.parametrize("by", ["smooth", "linear"])
+    def test_only_means_of_cells_are_shrunk(self, by):
+        X, S, y = people(60, 1)
+        with pytest.raises(ob.InvalidInputError, match="shrinkage must be left out unless"):
+            ob.ObliviousRidge(conditional_mean=by, shrinkage=True).fit(X, y, sensitive_features=S)
+
     def test_no_cell_is_smaller_than_min_rows(self):
         X, S, y = people(200, 1)
         alone = ob.ObliviousRidge(cells=8).fit(X, y, sensitive_features=S)
@@ -311,6 +317,12 @@ class TestControl:
         both = ob.ObliviousRidge(control_feature_ids=["a"], sensitive_feature_ids=["a"])
         with pytest.raises(ob.InvalidInputError, match="both sensitive and a legitimate factor"):
             both.fit(X, y)
+
+    def test_they_are_not_aligned_away(self):
+        X, S, y = factors(60, 1)
+        model = ob.ObliviousRidge(control_feature_ids=["a"], align="quantile")
+        with pytest.raises(ob.InvalidInputError, match="alignment must be left out where legitimate factors"):
+            model.fit(X, y, sensitive_features=S)
 
     def test_they_need_something_sensitive_beside_them(self):
         X, _, y = factors(60, 1)

@@ -382,7 +382,7 @@ class TestPartialFit:
         with sklearn.config_context(enable_metadata_routing=True):
             for model in (ob.ObliviousRidge(n_components=5), ob.ObliviousTransformer()):
                 requests = model.get_metadata_routing().partial_fit.requests
-                assert requests == {"sensitive_features": True, "sample_weight": True}
+                assert requests == {"sensitive_features": True, "control_features": True, "sample_weight": True}
 
     def test_in_a_pipeline_step_by_step(self):
         X, s, y, _ = sample(60)

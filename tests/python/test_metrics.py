@@ -840,7 +840,7 @@ class TestEveryMeasure:
         refused("resamples must be at least 19, got 1", n_resamples=1)
         refused("confidence must be between 0 and 1, got 1", confidence=1)
         refused("confidence must be a number, got 'high'", confidence="high")
-        refused("cells must be a positive whole number, `auto` or `paper`, got 0", cells=0)
+        refused("cells must be a positive whole number, `auto`, `loo` or `paper`, got 0", cells=0)
         refused("binning `even` is not known; choose one of: quantile, uniform, dyadic", binning="even")
         refused("random_state must be between", random_state=-1)
         refused("categorical_sensitive names 'x', which is not a sensitive feature", categorical_sensitive=["x"])

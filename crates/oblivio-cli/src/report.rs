@@ -203,6 +203,15 @@ pub(crate) fn stages(predictor: &Predictor) -> Vec<(&'static str, String)> {
     pairs
 }
 
+/// What the table of the cells' means is called.
+pub(crate) fn means_title(predictor: &Predictor) -> &'static str {
+    if predictor.alignment().is_some() {
+        "mean score on the reference rows, before the alignment"
+    } else {
+        "mean score on the reference rows"
+    }
+}
+
 /// The same for machines.
 pub(crate) fn stages_json(predictor: &Predictor) -> serde_json::Value {
     let partition = predictor.offsets().map(|offsets| &offsets.partition);

@@ -24,7 +24,7 @@ fn dependence<'j>(candidate: &'j Value, against: &str, measure: &str) -> &'j Val
 fn less_is_left_at_the_end_and_the_start_is_plain() {
     let place = Place::with_applicants(1200);
     let json = place.json(&format!(
-        "frontier {DATA} --modes oblivious --strengths 0,1 --json {QUICK}"
+        "frontier {DATA} --modes oblivious --strengths 0,1 --aligns none --json {QUICK}"
     ));
     let candidates = json["candidates"].as_array().unwrap();
     let names: Vec<&Value> = candidates.iter().map(|c| &c["name"]).collect();
@@ -46,7 +46,7 @@ fn less_is_left_at_the_end_and_the_start_is_plain() {
 fn it_writes_a_page_and_tables_that_an_audit_reads() {
     let place = Place::with_applicants(300);
     let text = place.run(&format!(
-        "frontier {DATA} --strengths 0.5,1 {QUICK} -o f.html -o f.csv -o f.json"
+        "frontier {DATA} --strengths 0.5,1 --aligns none {QUICK} -o f.html -o f.csv -o f.json"
     ));
     assert!(text.contains("m-oblivious 0.5") && text.contains("if independent"));
     let json: Value = serde_json::from_slice(&place.read("f.json")).unwrap();

@@ -71,6 +71,7 @@ impl Partition {
         table: Observed,
         watch: &Watch,
     ) -> Result<(Self, Vec<Warning>)> {
+        rule.check(table.sensitive)?;
         let mut rule = rule.settled(table.sensitive);
         let (own, control) = table.sensitive.split(&rule.control)?;
         if own.columns().is_empty() {
@@ -124,6 +125,16 @@ impl Partition {
             });
         }
         let estimator = chosen.estimator;
+        if estimator != Estimator::Cells {
+            // The cells are for the report.
+            let about_cells = |w: &Warning| {
+                matches!(
+                    w,
+                    Warning::SingletonCells { .. } | Warning::MergedCells { .. }
+                )
+            };
+            warnings.retain(|warning| !about_cells(warning));
+        }
         let mut blocks = vec![study.source(&rule, &joint, &chosen, 1.0)?];
         if !control.is_empty() {
             let legitimate = study.block(&rule, &control, estimator)?;

@@ -162,7 +162,7 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
         }
         if let Some(offsets) = scorer.offsets() {
             let lines = lines(scorer, offsets);
-            report::cells(out, "mean score on the reference rows", &lines)?;
+            report::cells(out, report::means_title(scorer), &lines)?;
         }
     }
     Ok(())

@@ -119,8 +119,9 @@ impl FrontierGrid {
         }
         let mut candidates = vec![Candidate::new(fits[0].clone(), ("none", 1.0))?];
         for (number, settings) in fits.into_iter().enumerate() {
-            // The plain fit is aligned where strength 0 was asked for.
-            if number == 0 && !self.strengths.contains(&0.0) {
+            // The plain fit is aligned where it was asked for, or strength 0 was.
+            let plain = self.strengths.contains(&0.0) || self.modes.contains(&Mode::Plain);
+            if number == 0 && !plain {
                 continue;
             }
             for align in &self.aligns {

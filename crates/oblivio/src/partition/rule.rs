@@ -420,7 +420,7 @@ impl PartitionRule {
         }
     }
 
-    pub(super) fn check(&self, sensitive: &Sensitive) -> Result<()> {
+    pub(crate) fn check(&self, sensitive: &Sensitive) -> Result<()> {
         if let CellCount::Given(cells) = self.cells
             && !(1..=MOST_CELLS).contains(&cells)
         {

@@ -284,7 +284,7 @@ fn print(
             report::pairs(out, &pairs)?;
         }
         if !summary.cells.is_empty() {
-            report::cells(out, "mean score on the reference rows", &lines(summary))?;
+            report::cells(out, report::means_title(predictor), &lines(summary))?;
         }
     }
     Ok(())
