@@ -240,7 +240,10 @@ PARAMETERS = [
     ("gamma", None, "gamma must be a number, got None"),
     *[("strength", value, "strength must be between 0 and 1, got") for value in (-0.1, 1.1, np.nan)],
     *[("strength", value, "strength must be a number, got") for value in ("x", None)],
-    *[("cells", v, "cells must be a positive whole number, `auto`, `loo` or `paper`, got") for v in (0, -1, 1.5, "x", None)],
+    *[
+        ("cells", v, "cells must be a positive whole number, `auto`, `loo` or `paper`, got")
+        for v in (0, -1, 1.5, "x", None)
+    ],
     ("mode", "fair", "mode `fair` is not known; choose one of: oblivious, m-oblivious, plain"),
     ("binning", "x", "binning `x` is not known; choose one of: quantile, uniform, dyadic"),
     ("reference", "x", "reference `x` is not known; choose one of: all, half"),

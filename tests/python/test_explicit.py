@@ -554,7 +554,7 @@ class TestMoments:
         refused("do not go together", moments.merge, ob.Moments(kernel="rbf", n_components=5).update(X, s, y))
         refused("never added", moments.subtract, ob.Moments().update(X, s, y).update(X, s, y))
         refused("cut differently", moments.merge, ob.Moments().update(X, X[:, 0], y))
-        refused("plain or oblivious, for m-oblivious offsets need the rows", moments.ridge, mode="m-oblivious")
+        refused("plain or oblivious without alignment, for m-oblivious offsets", moments.ridge, mode="m-oblivious")
         refused("only Moments go together with Moments, got int", moments.merge, 3)
         refused("at least 2", ob.Moments().update, X[:1], s[:1], y[:1])
         for call in (ob.Moments().ridge, ob.Moments().to_bytes, ob.Moments().empty, lambda: ob.Moments().grid([1.0])):
