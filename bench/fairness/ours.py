@@ -10,7 +10,7 @@ from peers import Answer
 EXACT_ROWS = 1500
 LANDMARKS = 500
 FINELY = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
-PARTLY = (0.25, 0.5, 0.75, 1.0)
+MIDWAY = (0.25, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 COARSELY = (0.5, 0.8, 0.9, 1.0)
 
 
@@ -75,7 +75,9 @@ def settings_of(table):
         family(name, learner, "without S", "align_strength", FINELY, **aligned, **smooth)
         if learner == "logistic":
             continue
-        family(f"m-oblivious aware {learner}", learner, "with S", "strength", PARTLY, mode="m-oblivious", **smooth)
+        offset = {"mode": "m-oblivious"}
+        family(f"m-oblivious aware {learner}", learner, "with S", "strength", MIDWAY, **offset, **smooth)
+        family(f"m-oblivious aware {learner} by cells", learner, "with S", "strength", MIDWAY, **offset, **cells)
         family(f"oblivious {learner}", learner, "without S", "strength", (0.5, 1.0), mode="oblivious", **smooth)
         name = f"aware {learner}, location-scale alignment"
         scaled = {"mode": "plain", "align": "location-scale"}
