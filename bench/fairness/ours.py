@@ -73,6 +73,8 @@ def settings_of(table):
         family(name, learner, "with S", "align_strength", COARSELY, **aligned, **cells)
         name = f"{learner} without S, quantile alignment"
         family(name, learner, "without S", "align_strength", FINELY, **aligned, **smooth)
+        name = f"aware linear {learner}, quantile alignment"
+        family(name, f"linear {learner}", "with S", "align_strength", FINELY, **aligned, **smooth)
         if learner == "logistic":
             continue
         offset = {"mode": "m-oblivious"}
@@ -130,6 +132,13 @@ def _tuned(table_name, split_number, learner, features, held):
     table, split = held.table, held.split
     train, _ = _features(split, features)
     target = _target(table, split, "ridge")
+    if learner == "linear ridge":
+        search = ob.ObliviousRidgeCV(
+            mode="plain", kernel="linear", gammas=None, n_components=train.shape[1], fit_intercept=True
+        )
+        return None, search.fit(train, target).alpha_
+    if learner == "linear logistic":
+        return None, _best_c(train, _target(table, split, learner), None)
     first = slice(0, EXACT_ROWS)
     scale = 1.0 / (train.shape[1] * train.var())
     gammas = [multiple * scale for multiple in learners.MULTIPLES]
@@ -144,6 +153,11 @@ def _tuned(table_name, split_number, learner, features, held):
     return found.gamma_, _best_c(train, _target(table, split, "logistic"), found.gamma_)
 
 
+def learner_of(gamma):
+    """A kernel without a bandwidth is linear."""
+    return "linear logistic" if gamma is None else "logistic"
+
+
 def _best_c(train, target, gamma):
     """The C of least cross-entropy in three folds."""
     folds = np.arange(len(train)) % 3
@@ -151,7 +165,7 @@ def _best_c(train, target, gamma):
     for c in (0.1, 1.0, 10.0, 100.0):
         losses[c] = 0.0
         for fold in range(3):
-            model = _estimator("logistic", gamma, c, len(train), mode="plain")
+            model = _estimator(learner_of(gamma), gamma, c, len(train), mode="plain")
             model.fit(train[folds != fold], target[folds != fold])
             margin = (2.0 * target[folds == fold] - 1.0) * model.decision_function(train[folds == fold])
             losses[c] += np.logaddexp(0.0, -margin).sum()
@@ -162,13 +176,14 @@ def _estimator(learner, gamma, penalty, rows, **parameters):
     import oblivio as ob
 
     shared = {
-        "gamma": gamma,
-        "n_components": None if rows <= EXACT_ROWS else LANDMARKS,
+        "kernel": "linear" if gamma is None else "rbf",
+        "gamma": 1.0 if gamma is None else gamma,
+        "n_components": None if rows <= EXACT_ROWS and gamma is not None else LANDMARKS,
         "fit_intercept": True,
         "handle_unknown": "population",
         "random_state": 0,
     }
-    if learner == "ridge":
+    if learner.endswith("ridge"):
         return ob.ObliviousRidge(alpha=penalty, **shared, **parameters)
     return ob.ObliviousLogistic(C=penalty, tol=1e-6, **shared, **parameters)
 
@@ -182,7 +197,7 @@ def _features(split, features):
 
 def _target(table, split, learner):
     """Classes are plus and minus one for ridge regression."""
-    if table.is_classification and learner == "ridge":
+    if table.is_classification and learner.endswith("ridge"):
         return 2.0 * split.train_target - 1.0
     return split.train_target
 
