@@ -604,7 +604,6 @@ mod tests {
                     weights[i]
                 }
             };
-            // What is held fixed: the means of the features and of the score are those of all rows.
             let total: f64 = (0..rows).map(weight).sum();
             let mean =
                 |f: &dyn Fn(usize) -> f64| (0..rows).map(|i| weight(i) * f(i)).sum::<f64>() / total;
@@ -657,7 +656,7 @@ mod tests {
 
     #[test]
     fn the_noise_ratio_is_that_of_the_simulation() {
-        // Means of variance 0.25/12·… are drawn for 200 cells of 10 rows; noise of variance 1/12.
+        // 200 cells of 10 rows: means of variance 0.25/12, noise of variance 1/12.
         let (cells, size) = (200, 10);
         let means = numbers(cells, 3);
         let noise = numbers(cells * size, 4);
