@@ -5,6 +5,7 @@
 
 mod audit;
 mod learners;
+mod projection;
 
 use std::path::Path;
 use std::time::Instant;
@@ -385,6 +386,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         "path" => learners::path(folder),
         "solvers" => learners::solvers(folder),
         "audit" => audit::run(folder),
+        "projection" => projection::run(folder),
         "explicit" => explicit(folder),
         "accuracy" => accuracy(folder),
         "rows" => {

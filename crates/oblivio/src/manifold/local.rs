@@ -8,7 +8,7 @@ use super::objective::{Objective, Scratch};
 use super::region::Span;
 
 /// A search ends when a step is shorter than this share of the box.
-const SHORT: f64 = 1e-10;
+const SHORT: f64 = 1e-8;
 const MOST_STEPS: usize = 200;
 /// Past steps that an L-BFGS direction is made of.
 const MEMORY: usize = 8;
@@ -51,9 +51,8 @@ fn fixed_point(
         }
         let mut length = 1.0;
         let mut found = None;
-        let mut farthest: f64 = 0.0;
         for _ in 0..HALVINGS {
-            farthest = 0.0;
+            let mut farthest: f64 = 0.0;
             for span in free {
                 let k = span.feature;
                 let target = means[k] / inner;
@@ -77,7 +76,7 @@ fn fixed_point(
         x.copy_from_slice(&next);
         std::mem::swap(&mut means, &mut next_means);
         inner = value;
-        if farthest <= SHORT || gained <= f64::EPSILON * inner && farthest <= SHORT.sqrt() {
+        if gained <= f64::EPSILON * inner {
             break;
         }
     }

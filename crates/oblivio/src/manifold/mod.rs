@@ -50,6 +50,8 @@ pub struct Manifold {
     gram: Mat<f64>,
     /// The directions as functions, at the base points.
     at_base: Mat<f64>,
+    /// k(b, b) for every base point.
+    diagonal: Vec<f64>,
 }
 
 /// How projections are looked for.
@@ -142,7 +144,9 @@ impl Manifold {
         at_base: Mat<f64>,
     ) -> Result<Self> {
         region.check(space.dim())?;
+        let base = (0..space.base.len()).map(|j| space.base.row(j));
         Ok(Self {
+            diagonal: base.map(|b| space.kernel.at(b, b)).collect(),
             space,
             region,
             directions,
@@ -272,7 +276,7 @@ impl Manifold {
         let mut best = own.to_vec();
         self.region.enter(&mut best);
         let mut value = objective.value(&best, scratch);
-        for mut x in self.starts(&objective, pattern, &best, search) {
+        for mut x in self.starts(&objective, pattern, &best, search, scratch) {
             let end = discrete::descend_all(&objective, &self.region, &free, &mut x, scratch);
             if end < value {
                 (best, value) = (x, end);
@@ -307,19 +311,18 @@ impl Manifold {
         pattern: &Pattern,
         entered: &[f64],
         search: &Search,
+        scratch: &mut Scratch,
     ) -> Vec<Vec<f64>> {
         let mut starts = vec![entered.to_vec()];
         if search.further_starts == 0 || self.space.base.is_empty() {
             return starts;
         }
         let base = &self.space.base;
-        let kernel = &self.space.kernel;
-        let mut values: Vec<(f64, usize)> = (0..base.len())
-            .map(|j| {
-                let point = base.row(j);
-                let inner = kernel.at(point, objective.own) + pattern.at_base(self, j);
-                (kernel.at(point, point) - 2.0 * inner, j)
-            })
+        let near = self.space.at_base(objective.own, scratch);
+        let both = self.diagonal.iter().zip(near.iter().zip(&pattern.at_base));
+        let mut values: Vec<(f64, usize)> = both
+            .enumerate()
+            .map(|(j, (diagonal, (own, shift)))| (diagonal - 2.0 * (own + shift), j))
             .collect();
         let count = search.further_starts.min(values.len());
         if count < values.len() {
@@ -389,25 +392,28 @@ impl Manifold {
 /// What the rows of a cell, or one row, have in common: the part of Z + h* on the base points.
 #[derive(Clone, Debug)]
 struct Pattern {
-    /// The coefficients of the directions.
-    by_direction: Vec<f64>,
     /// The coefficients of the base points.
     weights: Vec<f64>,
-    /// The squared norm of that part.
+    /// That part as a function, at the base points.
+    at_base: Vec<f64>,
+    /// Its squared norm.
     square: f64,
 }
 
 impl Pattern {
-    fn new(manifold: &Manifold, by_direction: Vec<f64>) -> Self {
-        let mut weights = vec![0.0; manifold.space.base.len()];
-        for (a, coefficient) in by_direction.iter().enumerate() {
-            if *coefficient != 0.0 {
-                let direction = manifold.directions.col_as_slice(a);
-                for (w, d) in weights.iter_mut().zip(direction) {
-                    *w += coefficient * d;
+    fn new(manifold: &Manifold, by_direction: &[f64]) -> Self {
+        let combine = |columns: &Mat<f64>| {
+            let mut sum = vec![0.0; columns.nrows()];
+            for (a, coefficient) in by_direction.iter().enumerate() {
+                if *coefficient != 0.0 {
+                    let column = columns.col_as_slice(a).iter();
+                    sum.iter_mut()
+                        .zip(column)
+                        .for_each(|(s, v)| *s += coefficient * v);
                 }
             }
-        }
+            sum
+        };
         let gram = &manifold.gram;
         let mut square = 0.0;
         for (a, ca) in by_direction.iter().enumerate() {
@@ -416,18 +422,10 @@ impl Pattern {
             }
         }
         Self {
-            by_direction,
-            weights,
+            weights: combine(&manifold.directions),
+            at_base: combine(&manifold.at_base),
             square,
         }
-    }
-
-    /// The part as a function, at a base point.
-    fn at_base(&self, manifold: &Manifold, row: usize) -> f64 {
-        let coefficients = self.by_direction.iter().enumerate();
-        coefficients
-            .map(|(a, c)| c * manifold.at_base[(row, a)])
-            .sum()
     }
 }
 
@@ -468,7 +466,7 @@ impl<'a> Patterns<'a> {
         let pairs = weights.iter().zip(shares);
         let mut by_direction: Vec<f64> = pairs.map(|(w, p)| -self.strength * (w - p)).collect();
         by_direction.resize(self.manifold.directions.ncols(), 1.0);
-        Pattern::new(self.manifold, by_direction)
+        Pattern::new(self.manifold, &by_direction)
     }
 
     fn of(&self, row: usize) -> Cow<'_, Pattern> {

@@ -43,6 +43,22 @@ impl Space {
         self.base.dim()
     }
 
+    /// k(x, b) for every base point b.
+    pub(super) fn at_base(&self, x: &[f64], scratch: &mut Scratch) -> Vec<f64> {
+        let Some(gamma) = self.gaussian() else {
+            let values = (0..self.base.len()).map(|j| self.kernel.at(x, self.base.row(j)));
+            return values.collect();
+        };
+        scratch.values.resize(self.padded, 0.0);
+        vectorize(GaussianValues {
+            columns: &self.columns,
+            gamma,
+            x,
+            values: &mut scratch.values,
+        });
+        scratch.values[..self.base.len()].to_vec()
+    }
+
     /// The γ of a Gaussian kernel, which has sums and a search of its own.
     pub(super) fn gaussian(&self) -> Option<f64> {
         match self.kernel {
@@ -64,7 +80,7 @@ pub(super) struct Objective<'a> {
 /// Memory that evaluations use again and again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
-    distances: Vec<f64>,
+    values: Vec<f64>,
     slope: Vec<f64>,
 }
 
@@ -139,15 +155,46 @@ impl Objective<'_> {
     }
 
     fn sums(&self, gamma: f64, x: &[f64], means: &mut [f64], scratch: &mut Scratch) -> f64 {
-        scratch.distances.resize(self.space.padded, 0.0);
+        scratch.values.resize(self.space.padded, 0.0);
         vectorize(GaussianSums {
             columns: &self.space.columns,
             weights: self.weights,
             gamma,
             x,
             means,
-            values: &mut scratch.distances,
+            values: &mut scratch.values,
         })
+    }
+}
+
+/// $k(b_j, x)$; what stands for padding has no meaning.
+struct GaussianValues<'a> {
+    columns: &'a [f64],
+    gamma: f64,
+    x: &'a [f64],
+    values: &'a mut [f64],
+}
+
+impl Vectorized for GaussianValues<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Self {
+            columns,
+            gamma,
+            x,
+            values,
+        } = self;
+        values.fill(0.0);
+        for (x, column) in x.iter().zip(columns.chunks_exact(values.len())) {
+            for (v, b) in values.iter_mut().zip(column) {
+                let difference = x - b;
+                *v = multiply_add::<FUSED>(difference, difference, *v);
+            }
+        }
+        for v in values {
+            *v = exp::<FUSED>(-gamma * *v);
+        }
     }
 }
 
@@ -174,15 +221,15 @@ impl Vectorized for GaussianSums<'_> {
             values,
         } = self;
         let padded = values.len();
-        values.fill(0.0);
-        for (x, column) in x.iter().zip(columns.chunks_exact(padded)) {
-            for (v, b) in values.iter_mut().zip(column) {
-                let difference = x - b;
-                *v = multiply_add::<FUSED>(difference, difference, *v);
-            }
+        GaussianValues {
+            columns,
+            gamma,
+            x,
+            values,
         }
+        .run::<FUSED>();
         for (v, weight) in values.iter_mut().zip(weights) {
-            *v = weight * exp::<FUSED>(-gamma * *v);
+            *v *= weight;
         }
         values[weights.len()..].fill(0.0);
         for (mean, column) in means.iter_mut().zip(columns.chunks_exact(padded)) {
