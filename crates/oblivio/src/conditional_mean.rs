@@ -4,7 +4,7 @@ use faer::{Mat, MatRef};
 
 use crate::error::Result;
 use crate::kernel::{Kernel, KernelMatrix};
-use crate::partition::{Assignment, Partition};
+use crate::partition::{Assignment, Partition, Smooth};
 use crate::points::Points;
 use crate::sensitive_free::Root;
 use crate::watch::Watch;
@@ -51,14 +51,7 @@ impl ConditionalMean {
         mass: &[f64],
         watch: &Watch,
     ) -> Result<Self> {
-        let total: f64 = mass.iter().sum();
-        let weights = weights
-            .iter()
-            .zip(&cells)
-            .map(|(weight, cell)| weight / mass[*cell as usize])
-            .collect();
-        let shares = mass.iter().map(|m| m / total).collect();
-        let estimate = Estimate::Cells { cells, weights };
+        let (estimate, shares) = Estimate::cells(cells, weights, mass);
         Self::new(kernel, reference, estimate, shares, watch)
     }
 
@@ -71,15 +64,20 @@ impl ConditionalMean {
         partition: &Partition,
         watch: &Watch,
     ) -> Result<Self> {
-        let (Some(smooth), Some(features)) = (&partition.smooth, &assignment.smooth) else {
-            let cells = assignment.cells.clone();
-            return Self::estimate(kernel, reference, cells, weights, partition.mass(), watch);
-        };
-        let estimate = Estimate::Smooth(smooth.weights(features.as_ref(), weights)?);
-        let shares = vec![0.0; features.nrows()];
+        let (estimate, shares) = Estimate::of(assignment, weights, partition)?;
         let mut mean = Self::new(kernel, reference, estimate, shares, watch)?;
-        mean.is_kernel = smooth.is_kernel();
+        mean.is_kernel = partition.smooth.as_ref().is_some_and(Smooth::is_kernel);
         Ok(mean)
+    }
+
+    /// How much each reference row has of each mean, one mean in each column, and what is taken off the weights of the means.
+    pub(crate) fn parts(
+        assignment: &Assignment,
+        weights: &[f64],
+        partition: &Partition,
+    ) -> Result<(Mat<f64>, Vec<f64>)> {
+        let (estimate, shares) = Estimate::of(assignment, weights, partition)?;
+        Ok((estimate.matrix(shares.len()), shares))
     }
 
     fn new(
@@ -180,17 +178,7 @@ impl ConditionalMean {
 
     /// The means as coefficients of the reference rows, one in each column.
     pub(crate) fn directions(&self) -> Mat<f64> {
-        let (rows, count) = (self.reference.len(), self.len());
-        match &self.estimate {
-            Estimate::Cells { cells, weights } => {
-                let mut directions = Mat::zeros(rows, count);
-                for (u, (cell, weight)) in cells.iter().zip(weights).enumerate() {
-                    directions[(u, *cell as usize)] = *weight;
-                }
-                directions
-            }
-            Estimate::Smooth(weights) => weights.transpose().to_owned(),
-        }
+        self.estimate.matrix(self.len())
     }
 
     /// $\Delta_p(x_i) = \langle\phi(x_i), \delta_p\rangle$, from [`at`](Self::at); p runs over the cells, then the mixtures.
@@ -273,6 +261,43 @@ impl ConditionalMean {
 }
 
 impl Estimate {
+    /// What the partition says of these reference rows, and the shares of the means.
+    fn of(
+        assignment: &Assignment,
+        weights: &[f64],
+        partition: &Partition,
+    ) -> Result<(Self, Vec<f64>)> {
+        let (Some(smooth), Some(features)) = (&partition.smooth, &assignment.smooth) else {
+            let cells = assignment.cells.clone();
+            return Ok(Self::cells(cells, weights, partition.mass()));
+        };
+        let estimate = Self::Smooth(smooth.weights(features.as_ref(), weights)?);
+        Ok((estimate, vec![0.0; features.nrows()]))
+    }
+
+    fn cells(cells: Vec<u32>, weights: &[f64], mass: &[f64]) -> (Self, Vec<f64>) {
+        let total: f64 = mass.iter().sum();
+        let pairs = weights.iter().zip(&cells);
+        let weights = pairs.map(|(weight, cell)| weight / mass[*cell as usize]);
+        let weights = weights.collect();
+        let shares = mass.iter().map(|m| m / total).collect();
+        (Self::Cells { cells, weights }, shares)
+    }
+
+    /// One reference row in each row, one of `count` means in each column.
+    fn matrix(&self, count: usize) -> Mat<f64> {
+        match self {
+            Self::Cells { cells, weights } => {
+                let mut matrix = Mat::zeros(cells.len(), count);
+                for (u, (cell, weight)) in cells.iter().zip(weights).enumerate() {
+                    matrix[(u, *cell as usize)] = *weight;
+                }
+                matrix
+            }
+            Self::Smooth(rows) => rows.transpose().to_owned(),
+        }
+    }
+
     /// $\langle\phi(x_i), \mu_c\rangle$ from the kernel of points and reference rows.
     fn sums(&self, matrix: &KernelMatrix, count: usize, watch: &Watch) -> Result<Mat<f64>> {
         match self {

@@ -178,9 +178,9 @@ impl ObliviousFeatures {
         self.cells.as_ref().map(|cells| &cells.partition)
     }
 
-    /// The means of the cells, or what they are a regression on, as coefficients of the landmarks, one in each column; and the shares
-    /// that are taken off the weights of the cells.
-    pub(crate) fn directions(&self) -> (Mat<f64>, Vec<f64>) {
+    /// The means of the cells, or what they are a regression on, one in each column; and the shares that are taken off the weights of
+    /// the cells.
+    pub(crate) fn means(&self) -> (Mat<f64>, Vec<f64>) {
         let width = self.map.len();
         let (values, shares) = match &self.cells {
             None => (&[][..], Vec::new()),
@@ -193,7 +193,7 @@ impl ObliviousFeatures {
             }
         };
         let means = MatRef::from_column_major_slice(values, width, values.len() / width);
-        (self.map.root() * means, shares)
+        (means.to_owned(), shares)
     }
 
     /// The oblivious features of every row, row after row, and the cells.

@@ -13,6 +13,7 @@ use std::borrow::Cow;
 
 use faer::{Mat, MatRef};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use self::certificate::{Certified, Known};
 pub use self::certificate::{Certify, LowerBound};
@@ -24,7 +25,8 @@ use crate::basis::Shape;
 use crate::conditional_mean::ConditionalMean;
 use crate::error::{Error, Result};
 use crate::features::ObliviousFeatures;
-use crate::kernel::KernelMatrix;
+use crate::kernel::{Kernel, KernelMatrix};
+use crate::landmarks::FeatureMap;
 use crate::oblivious::check_strength;
 use crate::partition::Assignment;
 use crate::points::Points;
@@ -52,6 +54,35 @@ pub struct Manifold {
     at_base: Mat<f64>,
     /// k(b, b) for every base point.
     diagonal: Vec<f64>,
+}
+
+/// The numbers of a manifold without translation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct ManifoldParts {
+    pub(crate) kernel: String,
+    pub(crate) base: Vec<f64>,
+    pub(crate) directions: Vec<f64>,
+    pub(crate) shares: Vec<f64>,
+    pub(crate) gram: Vec<f64>,
+    pub(crate) at_base: Vec<f64>,
+}
+
+impl ManifoldParts {
+    /// Whether these can be the numbers of a manifold of points of `dim` features.
+    pub(crate) fn is_sound(&self, dim: usize) -> bool {
+        let count = self.shares.len();
+        let rows = self.base.len() / dim.max(1);
+        let all = [&self.base, &self.directions, &self.shares, &self.gram];
+        let mut numbers = all.into_iter().chain([&self.at_base]).flatten();
+        dim > 0
+            && self.base.len() == rows * dim
+            && self.directions.len() == rows * count
+            && self.at_base.len() == rows * count
+            && self.gram.len() == count * count
+            && self.kernel.parse::<Kernel>().is_ok()
+            && numbers.all(|v| v.is_finite())
+    }
 }
 
 /// How projections are looked for.
@@ -113,7 +144,19 @@ impl Manifold {
         region: Region,
         watch: &Watch,
     ) -> Result<Self> {
-        let basis = features.map().basis();
+        let (means, shares) = features.means();
+        Self::with_means(features.map(), &means, shares, region, watch)
+    }
+
+    /// The same with these mean features, one in each column. With $f = Rk$, a linear function v of features has the coefficients Rv.
+    pub(crate) fn with_means(
+        map: &FeatureMap,
+        means: &Mat<f64>,
+        shares: Vec<f64>,
+        region: Region,
+        watch: &Watch,
+    ) -> Result<Self> {
+        let basis = map.basis();
         if basis.shape() != Shape::Points {
             return Err(Error::InvalidParameter {
                 name: "the features of a projection",
@@ -121,7 +164,7 @@ impl Manifold {
                 value: "Fourier features".into(),
             });
         }
-        let (directions, shares) = features.directions();
+        let directions = map.root() * means;
         let matrix = KernelMatrix::of(basis.kernel(), basis.points());
         let at_base = matrix.times_matrix(directions.as_ref(), watch)?;
         let gram = directions.transpose() * &at_base;
@@ -132,6 +175,45 @@ impl Manifold {
             shares,
             gram,
             at_base,
+        )
+    }
+
+    /// The numbers it consists of, for a file; h* has no place there.
+    pub(crate) fn parts(&self) -> ManifoldParts {
+        let column_major = |mat: &Mat<f64>| -> Vec<f64> {
+            let columns = (0..mat.ncols()).flat_map(|a| mat.col_as_slice(a));
+            columns.copied().collect()
+        };
+        ManifoldParts {
+            kernel: self.space.kernel.to_string(),
+            base: self.space.base.values().to_vec(),
+            directions: column_major(&self.directions),
+            shares: self.shares.clone(),
+            gram: column_major(&self.gram),
+            at_base: column_major(&self.at_base),
+        }
+    }
+
+    /// The manifold of such numbers over a region of points of `dim` features.
+    pub(crate) fn of_parts(parts: &ManifoldParts, dim: usize, region: Region) -> Result<Self> {
+        if !parts.is_sound(dim) {
+            return Err(Error::InvalidModel {
+                problem: "the numbers of its projection do not fit together".into(),
+            });
+        }
+        let count = parts.shares.len();
+        let rows = parts.base.len() / dim;
+        let mat = |values: &[f64], rows: usize| {
+            MatRef::from_column_major_slice(values, rows, count).to_owned()
+        };
+        let base = Points::new(parts.base.clone(), dim)?;
+        Self::new(
+            Space::new(parts.kernel.parse()?, base),
+            region,
+            mat(&parts.directions, rows),
+            parts.shares.clone(),
+            mat(&parts.gram, count),
+            mat(&parts.at_base, rows),
         )
     }
 
@@ -181,6 +263,11 @@ impl Manifold {
         self.at_base = widen(&self.at_base, &at);
         self.gram = self.directions.transpose() * &self.at_base;
         Ok(self)
+    }
+
+    /// The points that shifts are made of: the reference rows, or the landmarks.
+    pub fn base(&self) -> &Points<'static> {
+        &self.space.base
     }
 
     /// The region.

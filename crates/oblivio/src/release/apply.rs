@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::columns::{ColumnForm, ColumnMap};
 use super::draw::Draws;
+use super::projection::ProjectionMap;
+use super::report::ReleaseCertificate;
 use super::settings::{MissingFeatures, ReleaseMethod};
 use crate::column::{Column, Values};
 use crate::encoder::find;
@@ -36,6 +38,8 @@ pub struct Release {
 pub(super) enum Maps {
     /// One map for each column, in order.
     Columns(Vec<ColumnMap>),
+    /// One map for all of them.
+    Together(ProjectionMap),
 }
 
 /// A released table.
@@ -71,7 +75,6 @@ impl Release {
             .map(|form| form.read(features, self.missing, self.unseen));
         let read = read.collect::<Result<Vec<_>>>()?;
         let assignment = self.partition.assign(sensitive)?;
-        let draws = self.draws(features, sensitive)?;
         let mut released = Released {
             columns: Vec::new(),
             uses: assignment.uses,
@@ -79,16 +82,46 @@ impl Release {
             unseen: read.iter().map(|column| column.unseen).sum(),
         };
         released.uses.unseen_level = released.unseen;
-        watch.begin("releasing columns", self.forms.len())?;
-        let Maps::Columns(maps) = &self.maps;
-        for ((form, map), read) in self.forms.iter().zip(maps).zip(read) {
-            let own = (form.name.as_str(), &draws);
-            let values = map.apply(&read.values, &assignment, own, self.strength)?;
-            released.columns.push(form.write(read, &values));
-            watch.advance();
-            watch.check()?;
-        }
+        let strength = self.strength;
+        let values = match &self.maps {
+            Maps::Columns(maps) => {
+                watch.begin("releasing columns", self.forms.len())?;
+                let draws = self.draws(features, sensitive)?;
+                let all = self.forms.iter().zip(maps).zip(&read);
+                all.map(|((form, map), read)| {
+                    watch.advance();
+                    watch.check()?;
+                    let own = (form.name.as_str(), &draws);
+                    map.apply(&read.values, &assignment, own, strength)
+                })
+                .collect::<Result<Vec<_>>>()?
+            }
+            Maps::Together(map) => map.apply((&self.forms, &read), &assignment, strength, watch)?,
+        };
+        let all = self.forms.iter().zip(&read).zip(&values);
+        released.columns = all
+            .map(|((form, read), values)| form.written(read, values))
+            .collect();
         Ok(released)
+    }
+
+    /// How near a projection of some of these rows is to its best; none where that cannot be certified.
+    pub(super) fn certificate(
+        &self,
+        features: &[Column],
+        sensitive: &Sensitive,
+        watch: &Watch,
+    ) -> Result<Option<ReleaseCertificate>> {
+        let Maps::Together(map) = &self.maps else {
+            return Ok(None);
+        };
+        let read = self
+            .forms
+            .iter()
+            .map(|form| form.read(features, self.missing, self.unseen));
+        let read = read.collect::<Result<Vec<_>>>()?;
+        let assignment = self.partition.assign(sensitive)?;
+        map.certify((&self.forms, &read), &assignment, self.strength, watch)
     }
 
     /// What is drawn for rows: from their features and sensitive values as the fit read them.
@@ -155,23 +188,27 @@ impl Release {
 
     /// Refuses what cannot have come from a fit (a damaged or hostile file).
     pub(crate) fn is_sound(&self) -> bool {
-        let Maps::Columns(maps) = &self.maps;
-        check_strength(self.strength).is_ok()
+        let maps = match &self.maps {
+            Maps::Together(map) => map.is_sound(&self.forms, &self.partition),
+            Maps::Columns(maps) => {
+                let mut pairs = maps.iter().zip(&self.forms);
+                maps.len() == self.forms.len()
+                    && pairs.all(|(map, form)| map.is_sound(form, &self.partition))
+            }
+        };
+        maps && check_strength(self.strength).is_ok()
             && self.partition.is_sound()
             && !self.partition.leaves_out()
             && !self.forms.is_empty()
-            && maps.len() == self.forms.len()
             && self.forms.iter().all(ColumnForm::is_sound)
-            && maps
-                .iter()
-                .zip(&self.forms)
-                .all(|(map, form)| map.is_sound(form, &self.partition))
     }
 
     /// All numbers of which there may be many, in a fixed order: a file keeps them apart from its header.
     pub(crate) fn numbers(&mut self) -> Vec<&mut Vec<f64>> {
-        let Maps::Columns(maps) = &mut self.maps;
-        maps.iter_mut().flat_map(ColumnMap::numbers).collect()
+        match &mut self.maps {
+            Maps::Columns(maps) => maps.iter_mut().flat_map(ColumnMap::numbers).collect(),
+            Maps::Together(map) => map.numbers(),
+        }
     }
 }
 

@@ -188,7 +188,7 @@ impl ColumnForm {
     }
 
     /// The column with these values, written as its own are.
-    pub(super) fn write(&self, read: ReadColumn, released: &[f64]) -> Column {
+    pub(super) fn written(&self, read: &ReadColumn, released: &[f64]) -> Column {
         let values = match &self.form {
             Form::Numbers(format) => {
                 Values::Numbers(released.iter().map(|v| format.written(*v)).collect())
@@ -196,7 +196,7 @@ impl ColumnForm {
             Form::Categories(_) => {
                 let code = |v: &f64| if v.is_nan() { MISSING } else { *v as u32 };
                 Values::Categories {
-                    levels: read.levels,
+                    levels: read.levels.clone(),
                     codes: released.iter().map(code).collect(),
                 }
             }
@@ -214,6 +214,17 @@ impl ColumnForm {
                 levels.len() <= MOST_LEVELS
                     && levels.iter().collect::<HashSet<_>>().len() == levels.len()
             }
+        }
+    }
+}
+
+impl ReadColumn {
+    /// The named rows, in the order of `rows`.
+    pub(super) fn select(&self, rows: &[usize]) -> Self {
+        Self {
+            values: rows.iter().map(|&i| self.values[i]).collect(),
+            levels: self.levels.clone(),
+            ..*self
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use super::apply::{Maps, Release, check_length};
 use super::columns::{ColumnForm, ColumnMap, ReadColumn, Why};
+use super::projection::{ProjectionMap, ProjectionRows};
 use super::settings::{ReleaseMethod, ReleaseSettings};
 use crate::column::{Column, MISSING, Values};
 use crate::conditioning::{Observed, Of};
 use crate::encoder::{Encoder, Scaling};
 use crate::error::{Error, Result, Warning};
 use crate::kernel::{Gamma, Kernel};
-use crate::partition::{Partition, UnseenCategory};
+use crate::partition::{Assignment, Partition, UnseenCategory};
 use crate::points::{Points, check_weights};
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
@@ -64,25 +65,29 @@ impl ReleaseSettings {
             forms.push(form);
         }
         let (partition, mut warnings) = self.condition(&features, &sensitive, &weights, watch)?;
+        let assignment = partition.assign(&sensitive)?;
         let maps = match self.method {
             ReleaseMethod::Quantile | ReleaseMethod::Residual => {
-                self.fit_columns((&forms, &read), (&partition, &sensitive), &weights, watch)?
+                let known = (&partition, &assignment);
+                let maps = self.fit_columns((&forms, &read), known, &weights, watch)?;
+                warnings.extend(left_columns(&forms, &maps));
+                Maps::Columns(maps)
             }
             ReleaseMethod::Projection => {
-                return Err(Error::InvalidParameter {
-                    name: "the method of a release",
-                    expected: "quantile or residual",
-                    value: "projection".into(),
-                });
+                let rows = ProjectionRows {
+                    forms: &forms,
+                    read: &read,
+                    partition: &partition,
+                    assignment: &assignment,
+                    sensitive: &sensitive,
+                    weights: &weights,
+                };
+                let knobs = (self.strength, self.seed);
+                let (map, remarks) = ProjectionMap::fit(&self.projection, &rows, knobs, watch)?;
+                warnings.extend(remarks);
+                Maps::Together(map)
             }
         };
-        let left = |(map, form): (&ColumnMap, &ColumnForm)| {
-            matches!(map, ColumnMap::Kept(Why::Categories)).then(|| form.name.clone())
-        };
-        let columns: Vec<String> = maps.iter().zip(&forms).filter_map(left).collect();
-        if !columns.is_empty() {
-            warnings.push(Warning::LeftColumns { columns });
-        }
         let release = Release {
             method: self.method,
             strength: self.strength,
@@ -91,7 +96,7 @@ impl ReleaseSettings {
             seed: self.seed,
             partition,
             forms,
-            maps: Maps::Columns(maps),
+            maps,
         };
         Ok((release, warnings))
     }
@@ -100,15 +105,13 @@ impl ReleaseSettings {
     fn fit_columns(
         &self,
         (forms, read): (&[ColumnForm], &[ReadColumn]),
-        (partition, sensitive): (&Partition, &Sensitive),
+        known: (&Partition, &Assignment),
         weights: &[f64],
         watch: &Watch,
     ) -> Result<Vec<ColumnMap>> {
-        let assignment = partition.assign(sensitive)?;
         watch.begin("fitting columns", forms.len())?;
         let mut maps = Vec::new();
         for (form, read) in forms.iter().zip(read) {
-            let known = (partition, &assignment);
             maps.push(ColumnMap::fit(
                 self.method,
                 form,
@@ -139,6 +142,15 @@ impl ReleaseSettings {
         let table = Observed::new(sensitive, weights, of, self.seed);
         Partition::conditioned(&self.partition, table, watch)
     }
+}
+
+/// A remark on the columns that the method cannot change, if there are any.
+fn left_columns(forms: &[ColumnForm], maps: &[ColumnMap]) -> Option<Warning> {
+    let left = |(map, form): (&ColumnMap, &ColumnForm)| {
+        matches!(map, ColumnMap::Kept(Why::Categories)).then(|| form.name.clone())
+    };
+    let columns: Vec<String> = maps.iter().zip(forms).filter_map(left).collect();
+    (!columns.is_empty()).then_some(Warning::LeftColumns { columns })
 }
 
 /// Refuses no columns at all, the same name twice, and the release of what is to be removed.

@@ -23,16 +23,19 @@ pub(super) fn column_reports(
 ) -> Vec<ColumnReport> {
     let ones = vec![1.0; held.sensitive.len()];
     let weights = held.weights.as_deref().unwrap_or(&ones);
-    let Maps::Columns(maps) = &release.maps;
-    let columns = release.forms.iter().zip(maps).zip(released);
+    let columns = release.forms.iter().enumerate().zip(released);
     columns
-        .filter_map(|((form, map), after)| {
+        .filter_map(|((k, form), after)| {
+            let treatment = match &release.maps {
+                Maps::Columns(maps) => maps[k].words(),
+                Maps::Together(map) => map.words(form),
+            };
             let before = held.features.iter().find(|c| c.name == form.name)?;
             let moved = Moved::between(before, after, weights);
             Some(ColumnReport {
                 name: form.name.clone(),
                 kind: form.kind().into(),
-                treatment: map.words().into(),
+                treatment: treatment.into(),
                 low: form.range().map(|(low, _)| low),
                 high: form.range().map(|(_, high)| high),
                 changed: moved.changed,

@@ -12,6 +12,7 @@ mod draw;
 mod fit;
 mod format;
 mod measures;
+mod projection;
 mod quantile;
 mod report;
 mod residual;

@@ -162,6 +162,24 @@ impl ReleaseSettings {
                 self.method.name().into(),
             );
         }
+        if self.method == ReleaseMethod::Projection {
+            if self.missing == MissingFeatures::Keep {
+                return refuse(
+                    "the policy for missing values of a projection",
+                    "error: it moves whole rows; the method quantile can keep missing values",
+                    MissingFeatures::Keep.name().into(),
+                );
+            }
+            let factors = &self.projection.bandwidths;
+            let wrong = factors.iter().find(|f| !(**f > 0.0 && f.is_finite()));
+            if factors.is_empty() || wrong.is_some() {
+                return refuse(
+                    "the bandwidths of a projection",
+                    "one or more factors of gamma, positive and finite",
+                    wrong.map_or("none".into(), f64::to_string),
+                );
+            }
+        }
         for ColumnRange { column, low, high } in &self.ranges {
             if matches!(find(features, column)?.values, Values::Categories { .. }) {
                 return refuse(

@@ -116,7 +116,11 @@ impl ReleaseSettings {
         let before = audited(&audit, &held, &held.features, watch)?;
         let after = audited(&audit, &held, &released.columns, watch)?;
         let (utility, remarks) = utility(&held, &released.columns, &audit.resampling, watch)?;
+        let certified = release.certificate(&held.features, &held.sensitive, watch)?;
         let mut notes = notes(&release, &released, &warnings);
+        if release.method == ReleaseMethod::Projection && certified.is_none() {
+            notes.push("uncertified: whether a better place was left out is certified for at most three columns of numbers and few kinds of the others".into());
+        }
         notes.extend(remarks);
         Ok(ReleaseReport {
             method: self.method.name().into(),
@@ -132,8 +136,11 @@ impl ReleaseSettings {
             after,
             columns: column_reports(&release, &held, &released.columns),
             utility,
-            path: Vec::new(),
-            certified: None,
+            path: match &release.maps {
+                Maps::Columns(_) => Vec::new(),
+                Maps::Together(map) => map.path.clone(),
+            },
+            certified,
             notes,
         })
     }
@@ -182,7 +189,13 @@ fn notes(release: &Release, released: &Released, warnings: &[Warning]) -> Vec<St
         "a released table is not anonymised: its rows are still those of people, and some can be found again".into(),
         "all numbers here are of rows that the release was not fitted on".into(),
     ];
-    if release.method != ReleaseMethod::Projection {
+    if let Maps::Together(map) = &release.maps {
+        notes.push("the bandwidth was chosen on a sample of the reference rows, without a target; narrow kernels leave rows where they are".into());
+        notes.extend(
+            map.landmarks
+                .map(|count| format!("{count} landmarks stand for the reference rows")),
+        );
+    } else {
         notes.push(
             "each column is repaired by itself: what columns say of S only together is left, and the adversary's score shows how much"
                 .into(),
@@ -197,7 +210,10 @@ fn notes(release: &Release, released: &Released, warnings: &[Warning]) -> Vec<St
     if release.missing == MissingFeatures::Keep {
         notes.push("missing values stay missing: that they are may itself depend on S".into());
     }
-    let Maps::Columns(maps) = &release.maps;
+    let maps = match &release.maps {
+        Maps::Columns(maps) => &maps[..],
+        Maps::Together(_) => &[],
+    };
     let own = maps.iter().zip(release.columns());
     let names = |drawn: bool| {
         let quantile = |map: &ColumnMap| matches!(map, ColumnMap::Quantile(_));
