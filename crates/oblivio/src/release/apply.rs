@@ -1,5 +1,7 @@
 //! A fitted release, and what it makes of a table.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::columns::{ColumnForm, ColumnMap};
@@ -91,7 +93,7 @@ impl Release {
                 all.map(|((form, map), read)| {
                     watch.advance();
                     watch.check()?;
-                    let own = (form.name.as_str(), &draws);
+                    let own = (form, &draws);
                     map.apply(&read.values, &assignment, own, strength)
                 })
                 .collect::<Result<Vec<_>>>()?
@@ -201,6 +203,7 @@ impl Release {
             && !self.partition.leaves_out()
             && !self.forms.is_empty()
             && self.forms.iter().all(ColumnForm::is_sound)
+            && self.columns().iter().collect::<HashSet<_>>().len() == self.forms.len()
     }
 
     /// All numbers of which there may be many, in a fixed order: a file keeps them apart from its header.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::conditional::Reference;
 use super::coupling::CouplingMap;
-use super::draw::Draws;
+use super::draw::{Draws, Purpose};
 use super::format::NumberFormat;
 use super::quantile::QuantileMap;
 use super::residual::ResidualMap;
@@ -294,24 +294,42 @@ impl ColumnMap {
         &self,
         values: &[f64],
         assignment: &Assignment,
-        own: (&str, &Draws),
+        (form, draws): (&ColumnForm, &Draws),
         strength: f64,
     ) -> Result<Vec<f64>> {
-        match self {
-            Self::Kept(_) => Ok(values.to_vec()),
-            Self::Quantile(map) => map.apply(values, assignment, own, strength),
-            Self::Coupling(map) => map.apply(values, assignment, own, strength),
-            Self::Residual(map) => map.apply(values, assignment, strength),
+        let own = (form.name.as_str(), draws);
+        match (self, &form.form) {
+            (Self::Kept(_), _) => Ok(values.to_vec()),
+            (Self::Quantile(map), _) => map.apply(values, assignment, own, strength),
+            (Self::Coupling(map), _) => map.apply(values, assignment, own, strength),
+            (Self::Residual(map), Form::Categories(_)) => map.apply(values, assignment, strength),
+            (Self::Residual(map), Form::Numbers(format)) => {
+                let place = draws.of(&form.name, Purpose::Place);
+                let less = map.apply(values, assignment, strength)?;
+                let less = less.iter().enumerate();
+                Ok(less
+                    .map(|(row, v)| format.drawn(*v, place.at(row)))
+                    .collect())
+            }
         }
     }
 
-    /// Whether values are chosen by draws, and not only the places of equal ones.
+    /// Whether values are chosen by draws.
     pub(super) fn is_drawn(&self) -> bool {
         match self {
             Self::Coupling(_) => true,
             Self::Quantile(map) => map.is_graded(),
             Self::Kept(_) | Self::Residual(_) => false,
         }
+    }
+
+    /// Whether draws only tell equal and neighbouring values apart.
+    pub(super) fn is_placed(&self) -> bool {
+        matches!(self, Self::Quantile(map) if !map.is_graded())
+    }
+
+    pub(super) fn is_residual(&self) -> bool {
+        matches!(self, Self::Residual(_))
     }
 
     /// What is done, in words.
@@ -325,7 +343,9 @@ impl ColumnMap {
             }
             Self::Quantile(_) => "the number of the same rank in the barycentre",
             Self::Coupling(_) => "the shares of all rows, with the fewest changes, drawn",
-            Self::Residual(_) => "less its conditional mean, plus the mean",
+            Self::Residual(_) => {
+                "less its conditional mean, plus the mean; rounded up or down by draw"
+            }
         }
     }
 
