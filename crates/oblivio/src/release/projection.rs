@@ -13,7 +13,7 @@ use crate::error::{Error, Result, Warning};
 use crate::kernel::Kernel;
 use crate::landmarks::{Components, FeatureMap};
 use crate::manifold::{Certify, Manifold, ManifoldParts, Projected, Region, Search, Span, Stepped};
-use crate::partition::{Assignment, Partition};
+use crate::partition::{Assignment, Partition, Smooth};
 use crate::points::Points;
 use crate::random;
 use crate::sensitive::{Kind, Sensitive};
@@ -186,7 +186,7 @@ impl ProjectionMap {
     }
 
     pub(super) fn is_sound(&self, forms: &[ColumnForm], partition: &Partition) -> bool {
-        let features = partition.smooth.as_ref().map(|smooth| smooth.len());
+        let features = partition.smooth.as_ref().map(Smooth::len);
         self.scales.len() == forms.len()
             && self
                 .scales
