@@ -157,6 +157,23 @@ fn groups_of_few_rows_are_equal_to_a_row() {
 }
 
 #[test]
+fn many_values_go_to_the_mean_of_the_quantiles_of_the_cells() {
+    let third = |v: f64| v / 3.0;
+    let x = [-1.0, 0.0, 1.0, -9.0, 0.0, 3.0].map(third);
+    let group = [0, 0, 0, 1, 1, 1];
+    let names = group.map(|g| Some(GROUPS[g]));
+    let sensitive = Sensitive::new(vec![Column::texts("group", names)], 6).unwrap();
+    let features = [Column::numbers("x", x.to_vec())];
+    let settings = ReleaseSettings::default();
+    let (fitted, _) = settings.fit(&features, &sensitive, None, &watch()).unwrap();
+    let made = fitted.transform(&features, &sensitive, &watch()).unwrap();
+    let expected = [-5.0, 0.0, 2.0, -5.0, 0.0, 2.0].map(third);
+    for (made, expected) in numbers(&made.columns[0]).iter().zip(expected) {
+        assert!((made - expected).abs() < 1e-12, "{made} {expected}");
+    }
+}
+
+#[test]
 fn categories_change_as_rarely_as_can_be() {
     let table = table(3000, 2);
     let made = release(&ReleaseSettings::default(), &table);
@@ -238,6 +255,10 @@ fn a_smooth_release_hides_a_continuous_s_in_rows_it_has_not_seen() {
     let (reference, new) = (curve(3000, 4), curve(1500, 5));
     let fitted = fit(&settings, &reference);
     assert_eq!(fitted.partition().estimator(), Estimator::Smooth);
+    // The mean of the barycentre is that of all.
+    let mean = |columns: &[Column]| numbers(&columns[0]).iter().sum::<f64>() / 3000.0;
+    let own = released(&fitted, &reference).columns;
+    assert!((mean(&own) - mean(&reference.features)).abs() < 0.02);
     let made = released(&fitted, &new).columns;
     for (measure, there) in [(Measure::Hsic, 0.1), (Measure::Adversary, 0.3)] {
         let before = audited(&new, &new.features, measure);

@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::columns::{ColumnForm, ColumnMap};
+use super::columns::ColumnMap;
 use super::draw::Draws;
+use super::form::ColumnForm;
 use super::projection::ProjectionMap;
 use super::report::ReleaseCertificate;
 use super::settings::{MissingFeatures, ReleaseMethod};

@@ -3,7 +3,7 @@
 use faer::MatRef;
 use serde::{Deserialize, Serialize};
 
-use super::columns::{ColumnForm, Form, ReadColumn};
+use super::form::{ColumnForm, Form, ReadColumn};
 use super::report::{ReleaseCertificate, ReleasePathPoint};
 use super::settings::{Discrete, ProjectionRule};
 use crate::audit::{HsicSettings, HsicSide, Resampling, hsic, prepared};
