@@ -173,6 +173,26 @@ impl ConditionalMean {
         self.at_reference.as_ref()
     }
 
+    /// $\langle\mu_c, \mu_{c'}\rangle$
+    pub(crate) fn gram(&self) -> MatRef<'_, f64> {
+        self.gram.as_ref()
+    }
+
+    /// The means as coefficients of the reference rows, one in each column.
+    pub(crate) fn directions(&self) -> Mat<f64> {
+        let (rows, count) = (self.reference.len(), self.len());
+        match &self.estimate {
+            Estimate::Cells { cells, weights } => {
+                let mut directions = Mat::zeros(rows, count);
+                for (u, (cell, weight)) in cells.iter().zip(weights).enumerate() {
+                    directions[(u, *cell as usize)] = *weight;
+                }
+                directions
+            }
+            Estimate::Smooth(weights) => weights.transpose().to_owned(),
+        }
+    }
+
     /// $\Delta_p(x_i) = \langle\phi(x_i), \delta_p\rangle$, from [`at`](Self::at); p runs over the cells, then the mixtures.
     pub(crate) fn shifts(&self, at: MatRef<'_, f64>, mixtures: &[Vec<f64>]) -> Mat<f64> {
         let overall: Vec<f64> = (0..at.nrows())

@@ -178,6 +178,24 @@ impl ObliviousFeatures {
         self.cells.as_ref().map(|cells| &cells.partition)
     }
 
+    /// The means of the cells, or what they are a regression on, as coefficients of the landmarks, one in each column; and the shares
+    /// that are taken off the weights of the cells.
+    pub(crate) fn directions(&self) -> (Mat<f64>, Vec<f64>) {
+        let width = self.map.len();
+        let (values, shares) = match &self.cells {
+            None => (&[][..], Vec::new()),
+            Some(cells) if cells.directions.is_empty() => {
+                (&cells.means[..], cells.partition.shares())
+            }
+            Some(cells) => {
+                let count = cells.directions.len() / width;
+                (&cells.directions[..], vec![0.0; count])
+            }
+        };
+        let means = MatRef::from_column_major_slice(values, width, values.len() / width);
+        (self.map.root() * means, shares)
+    }
+
     /// The oblivious features of every row, row after row, and the cells.
     pub fn transform(
         &self,

@@ -33,6 +33,7 @@ mod gram;
 mod kernel;
 mod landmarks;
 pub mod learn;
+mod manifold;
 mod model;
 mod moments;
 mod named;
@@ -68,6 +69,7 @@ pub use frontier::*;
 pub use gram::{FeatureGram, FeatureRows, Gram, ROWS};
 pub use kernel::{Gamma, Kernel, KernelMatrix, Lower, Side, Smoothness};
 pub use landmarks::{Components, FeatureMap, Selection};
+pub use manifold::{Certify, LowerBound, Manifold, Projected, Region, Search, Span, Stepped};
 pub use model::{
     Card, Checkpoint, KernelModel, KernelSettings, Labels, Model, Roles, Transformer, kind_of,
 };

@@ -58,7 +58,7 @@ const TAIL: [f64; 10] = [
 /// With k the integer nearest to x/ln 2 and r = x − k ln 2, exp x = 2^k exp r. The power of two is applied in two
 /// halves, so that results below the smallest normal number are rounded once.
 #[inline(always)]
-pub(super) fn exp<const FUSED: bool>(x: f64) -> f64 {
+pub(crate) fn exp<const FUSED: bool>(x: f64) -> f64 {
     // Comparisons that a NaN fails, so that it passes through.
     let x = if x > HIGHEST { HIGHEST } else { x };
     let x = if x < LOWEST { LOWEST } else { x };
@@ -82,7 +82,7 @@ fn power_of_two(rounded: f64) -> f64 {
 }
 
 #[inline(always)]
-pub(super) fn multiply_add<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
+pub(crate) fn multiply_add<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 

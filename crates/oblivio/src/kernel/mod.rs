@@ -4,6 +4,7 @@ mod block;
 pub(crate) mod exp;
 mod matrix;
 mod product;
+mod slope;
 mod text;
 
 pub use block::Side;
