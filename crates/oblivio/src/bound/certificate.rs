@@ -101,8 +101,12 @@ mod tests {
         for rates in [[0.5, 0.5, 0.5], [0.9, 0.1, 0.1], [0.3, 0.5, 0.7]] {
             let shares = [0.5, 0.3, 0.2];
             let all: f64 = rates.iter().zip(shares).map(|(r, p)| r * p).sum();
-            let truth: f64 =
-                0.5 * rates.iter().zip(shares).map(|(r, p)| p * (r - all).abs()).sum::<f64>();
+            let truth: f64 = 0.5
+                * rates
+                    .iter()
+                    .zip(shares)
+                    .map(|(r, p)| p * (r - all).abs())
+                    .sum::<f64>();
             let mut covered = 0;
             for repetition in 0..repetitions {
                 let number = repetition as usize + (rates[0] * 100_000.0) as usize;
@@ -154,7 +158,10 @@ mod tests {
         let counts = Counts::of(&event, &cells, 3);
         let unions = (0..8u32).map(|union| {
             let members = (0..3).filter(|c| union >> c & 1 == 1);
-            members.map(|c| counts.covariance(c as usize)).sum::<f64>().abs()
+            members
+                .map(|c| counts.covariance(c as usize))
+                .sum::<f64>()
+                .abs()
         });
         let most = unions.fold(0.0, f64::max);
         assert!((most - counts.largest()).abs() < 1e-15 && most > 0.1);

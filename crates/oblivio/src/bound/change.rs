@@ -112,7 +112,9 @@ pub(super) fn bound(
     let cell = |&cell: &usize| {
         let rows = || {
             let cells = shifts.assignment.cells.iter().enumerate();
-            cells.filter(move |(_, c)| **c as usize == cell).map(|(i, _)| i)
+            cells
+                .filter(move |(_, c)| **c as usize == cell)
+                .map(|(i, _)| i)
         };
         let shift = rows().map(|i| shifts.norms[i]).fold(0.0, f64::max);
         let count = rows().count() as f64;

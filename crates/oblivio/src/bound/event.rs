@@ -128,7 +128,11 @@ pub(super) fn decisions(
             classes.decide(&scores)
         })
         .collect();
-    let asked = if classes.labels.len() == 2 { 1..2 } else { 0..classes.labels.len() };
+    let asked = if classes.labels.len() == 2 {
+        1..2
+    } else {
+        0..classes.labels.len()
+    };
     asked
         .map(|class| Event {
             name: format!("decided `{}`", classes.labels[class]),

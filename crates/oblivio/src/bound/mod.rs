@@ -4,11 +4,13 @@
 mod certificate;
 mod change;
 mod event;
+mod ground;
 mod interval;
 mod population;
 mod psi;
 mod range;
 mod report;
+mod rows;
 mod run;
 
 pub use certificate::event_certificate;

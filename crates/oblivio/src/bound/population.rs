@@ -84,7 +84,9 @@ impl Population {
         };
         let errors: Vec<f64> = judging.iter().map(of_row).collect();
         let squares = |rows: &[usize]| -> Vec<f64> {
-            rows.iter().map(|&row| known.distances[row].powi(2)).collect()
+            rows.iter()
+                .map(|&row| known.distances[row].powi(2))
+                .collect()
         };
         let distance = (
             mean(&squares(&choosing)).sqrt(),
@@ -93,10 +95,17 @@ impl Population {
         let chosen = known.points.select(&choosing);
         let judges = known.points.select(&judging);
         let weights = vec![1.0 / choosing.len() as f64; choosing.len()];
-        let own = entries(&KernelMatrix::of(known.kernel, &chosen), choosing.len(), watch)?;
+        let own = entries(
+            &KernelMatrix::of(known.kernel, &chosen),
+            choosing.len(),
+            watch,
+        )?;
         let between = KernelMatrix::between(known.kernel, &judges, &chosen)?;
         Ok(Some(Self {
-            means: own.col_iter().map(|column| mean(&column.iter().copied().collect::<Vec<_>>())).collect(),
+            means: own
+                .col_iter()
+                .map(|column| mean(&column.iter().copied().collect::<Vec<_>>()))
+                .collect(),
             spectrum: Spectrum::of(own.as_ref(), &weights, Constant::Any)?,
             between: entries(&between, judging.len(), watch)?,
             norm: known.norm,
@@ -126,7 +135,11 @@ impl Population {
             let row = coefficients.iter().enumerate();
             row.map(|(j, a)| a * self.between[(i, j)]).sum()
         };
-        let f_mean: f64 = coefficients.iter().zip(&self.means).map(|(a, m)| a * m).sum();
+        let f_mean: f64 = coefficients
+            .iter()
+            .zip(&self.means)
+            .map(|(a, m)| a * m)
+            .sum();
         let constant = share(&seen, &weights) - f_mean;
         let longest = constant.abs().max((1.0 - constant).abs()) + self.norm * trade.norm;
         let squares: Vec<f64> = self
@@ -153,4 +166,33 @@ pub(super) fn entries(matrix: &KernelMatrix, rows: usize, watch: &Watch) -> Resu
     let entries = matrix.entries(watch)?;
     let columns = entries.len() / rows;
     Ok(Mat::from_fn(rows, columns, |i, j| entries[j * rows + i]))
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+
+    use super::*;
+    use crate::random::{Stream, numbered};
+
+    /// Two cells whose features are orthogonal units: the norm of the error is that of the shares of three outcomes.
+    #[test]
+    fn errors_of_means_are_within_their_bound_as_often_as_said() {
+        let (repetitions, rows, miss) = (2000, 30, 0.5);
+        let truth = [0.5, 0.3, 0.2];
+        let inside = (0..repetitions).filter(|number| {
+            let mut random = numbered(8, Stream::Simulation, *number);
+            let worst = (0..2).map(|_| {
+                let mut shares = [0.0f64; 3];
+                for _ in 0..rows {
+                    let u: f64 = random.random();
+                    shares[usize::from(u > 0.5) + usize::from(u > 0.8)] += 1.0 / f64::from(rows);
+                }
+                let pairs = shares.iter().zip(truth);
+                pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+            });
+            worst.fold(0.0, f64::max) <= mean_error(rows as usize, 2, 1.0, miss)
+        });
+        assert!(inside.count() as f64 >= 0.5 * repetitions as f64);
+    }
 }

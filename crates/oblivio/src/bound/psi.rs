@@ -195,7 +195,9 @@ impl Spectrum {
         {
             if *s > 0.0 {
                 let part = z / (s + penalty);
-                all.iter_mut().zip(vector.iter()).for_each(|(a, v)| *a += part * v);
+                all.iter_mut()
+                    .zip(vector.iter())
+                    .for_each(|(a, v)| *a += part * v);
             }
         }
         let roots = self.weights.iter().map(|w| w.sqrt());
@@ -204,7 +206,9 @@ impl Spectrum {
             // f is one of features less their mean.
             let total: f64 = all.iter().sum();
             let weights = self.weights.iter();
-            all.iter_mut().zip(weights).for_each(|(a, w)| *a -= w * total);
+            all.iter_mut()
+                .zip(weights)
+                .for_each(|(a, w)| *a -= w * total);
         }
         all
     }
@@ -258,7 +262,10 @@ mod tests {
                     penalty = norm * here.approximation / here.norm;
                 }
                 let direct = spectrum.at(&coordinates, price, penalty);
-                assert!((found.value - direct.value).abs() < 1e-9, "{found:?} {direct:?}");
+                assert!(
+                    (found.value - direct.value).abs() < 1e-9,
+                    "{found:?} {direct:?}"
+                );
                 assert!(found.value <= direct.value + 1e-12);
             }
             // A norm that costs too much is none.
@@ -295,7 +302,9 @@ mod tests {
                 Constant::Any => (0..30).map(|i| weights[i] * residual(i)).sum(),
                 Constant::None => 0.0,
             };
-            let left: f64 = (0..30).map(|i| weights[i] * (residual(i) - c).powi(2)).sum();
+            let left: f64 = (0..30)
+                .map(|i| weights[i] * (residual(i) - c).powi(2))
+                .sum();
             assert!((left.sqrt() - trade.approximation).abs() < 1e-9);
         }
     }

@@ -2,28 +2,22 @@
 
 use crate::kernel::Kernel;
 
-/// What $\|\phi(x)\|^2 = k(x, x)$ is at most in the box between `low` and `high`.
+/// What $\|\phi(x)\|^2 = k(x, x)$ is at most where $\|x\|^2$ is at most this.
 ///
 /// Attained for single kernels; for sums and products the sum and product of the parts' values.
-pub fn largest_square(kernel: &Kernel, low: &[f64], high: &[f64]) -> f64 {
+pub fn largest_square(kernel: &Kernel, square: f64) -> f64 {
     match kernel {
-        Kernel::Linear => largest_dot(low, high),
+        Kernel::Linear => square,
         Kernel::Polynomial {
             degree,
             gamma,
             coef0,
-        } => (gamma * largest_dot(low, high) + coef0).powi(degree.cast_signed()),
+        } => (gamma * square + coef0).powi(degree.cast_signed()),
         Kernel::Gaussian { .. } | Kernel::Laplacian { .. } | Kernel::Matern { .. } => 1.0,
-        Kernel::Sum(parts) => parts.iter().map(|k| largest_square(k, low, high)).sum(),
-        Kernel::Product(parts) => parts.iter().map(|k| largest_square(k, low, high)).product(),
-        Kernel::Scaled(factor, kernel) => factor * largest_square(kernel, low, high),
+        Kernel::Sum(parts) => parts.iter().map(|k| largest_square(k, square)).sum(),
+        Kernel::Product(parts) => parts.iter().map(|k| largest_square(k, square)).product(),
+        Kernel::Scaled(factor, kernel) => factor * largest_square(kernel, square),
     }
-}
-
-/// The largest $\|x\|^2$ in the box.
-fn largest_dot(low: &[f64], high: &[f64]) -> f64 {
-    let sides = low.iter().zip(high);
-    sides.map(|(l, h)| (l * l).max(h * h)).sum()
 }
 
 /// Whether the kernel has no negative value. A shift then has at most length √2 ρ, else 2ρ.
@@ -53,8 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_corner_of_the_box_has_a_longer_feature() {
-        let (low, high) = ([-1.0, 0.5], [2.0, 3.0]);
+    fn no_point_within_has_a_longer_feature() {
         for text in [
             "linear",
             "poly(degree=3, gamma=0.5, coef0=1)",
@@ -62,10 +55,23 @@ mod tests {
             "2 * (laplacian(gamma=1) + linear) * matern32(gamma=1)",
         ] {
             let kernel: Kernel = text.parse().unwrap();
-            let most = largest_square(&kernel, &low, &high);
-            let corners = [[-1.0, 0.5], [-1.0, 3.0], [2.0, 0.5], [2.0, 3.0]];
-            let found = corners.map(|x| kernel.at(&x, &x)).into_iter().fold(0.0, f64::max);
-            assert!((most - found).abs() < 1e-12, "{text}: {most} {found}");
+            let most = largest_square(&kernel, 25.0);
+            for x in [[3.0, 4.0], [0.0, -5.0], [1.0, 1.0]] {
+                assert!(kernel.at(&x, &x) <= most + 1e-12, "{text}");
+            }
+            assert!((kernel.at(&[3.0, 4.0], &[3.0, 4.0]) - most).abs() < 1e-12);
         }
+    }
+
+    /// Two means of features without negative inner products are at most √2 ρ apart, others 2ρ: both are attained.
+    #[test]
+    fn shifts_are_no_longer_than_said() {
+        let linear = largest_distance(&Kernel::Linear, 1.0, 3.0);
+        assert_eq!(linear, 6.0); // of the means −3 and 3
+        let far = largest_distance(&Kernel::Gaussian { gamma: 1.0 }, 0.5, 1.0);
+        let (x, y) = ([0.0], [100.0]);
+        let kernel = Kernel::Gaussian { gamma: 1.0 };
+        let apart = (kernel.at(&x, &x) + kernel.at(&y, &y) - 2.0 * kernel.at(&x, &y)).sqrt();
+        assert!((far - 0.5 * apart).abs() < 1e-12);
     }
 }
