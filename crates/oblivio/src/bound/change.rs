@@ -49,16 +49,13 @@ pub(super) fn shift_norms(mean: &ConditionalMean, assignment: &Assignment) -> Ve
     let gram = mean.shift_gram(&[], &[]);
     let rows = 0..assignment.cells.len();
     rows.map(|i| {
-        let square: f64 = match &assignment.smooth {
-            Some(features) => {
-                let d = features.col_as_slice(i);
-                let row = |a: usize| (0..d.len()).map(|b| gram[(a, b)] * d[b]).sum::<f64>();
-                (0..d.len()).map(|a| d[a] * row(a)).sum()
-            }
-            None => {
-                let cell = assignment.cells[i] as usize;
-                gram[(cell, cell)]
-            }
+        let square: f64 = if let Some(features) = &assignment.smooth {
+            let d = features.col_as_slice(i);
+            let row = |a: usize| (0..d.len()).map(|b| gram[(a, b)] * d[b]).sum::<f64>();
+            (0..d.len()).map(|a| d[a] * row(a)).sum()
+        } else {
+            let cell = assignment.cells[i] as usize;
+            gram[(cell, cell)]
         };
         square.max(0.0).sqrt()
     })

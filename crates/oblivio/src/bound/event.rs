@@ -15,6 +15,8 @@ pub(super) const MOST_FEATURES: usize = 8;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Event {
     pub(super) name: String,
+    /// Where it begins, if that is a number.
+    pub(super) threshold: Option<f64>,
     pub(super) inside: Vec<bool>,
 }
 
@@ -100,6 +102,7 @@ impl Line {
         };
         Ok(Event {
             name: self.name.clone(),
+            threshold: Some(self.threshold),
             inside,
         })
     }
@@ -116,6 +119,7 @@ pub(super) fn decisions(
             let threshold = median(&known.scores)?;
             Some(Event {
                 name: format!("score >= {}", brief(threshold)),
+                threshold: Some(threshold),
                 inside: new.scores.iter().map(|score| *score >= threshold).collect(),
             })
         });
@@ -136,6 +140,7 @@ pub(super) fn decisions(
     asked
         .map(|class| Event {
             name: format!("decided `{}`", classes.labels[class]),
+            threshold: None,
             inside: decided.iter().map(|found| *found == class).collect(),
         })
         .collect()

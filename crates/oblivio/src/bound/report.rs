@@ -185,6 +185,8 @@ pub struct CellChange {
 pub struct Certificate {
     /// What is certified: an event, or the scores as a whole.
     pub event: String,
+    /// Where the event begins, if it is one of numbers from some value on: in units of the model, which may differ from the table's.
+    pub threshold: Option<f64>,
     /// How dependence is measured.
     pub measure: CertificateMeasure,
     /// The rows.

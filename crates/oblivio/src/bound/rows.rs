@@ -90,7 +90,9 @@ impl<'a> Table<'a> {
         let reference = self.sensitive.select(&self.reference);
         let cells = self.partition.assign(&reference)?.cells;
         let mut counts = vec![0; self.partition.len()];
-        cells.iter().for_each(|cell| counts[*cell as usize] += 1);
+        for cell in cells {
+            counts[cell as usize] += 1;
+        }
         let mass = counts.iter().map(|count| *count as f64).collect();
         let mut partition = self.partition.with_mass(mass, counts);
         if let Some(smooth) = &partition.smooth {

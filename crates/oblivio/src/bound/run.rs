@@ -243,6 +243,7 @@ impl BoundSettings {
             let value = event_certificate(counts.largest(), cells.len(), self.confidence);
             Certificate {
                 event: event.name.clone(),
+                threshold: event.threshold,
                 measure: CertificateMeasure::Alpha,
                 rows: cells.len(),
                 found: counts.largest(),
@@ -260,6 +261,7 @@ impl BoundSettings {
             let value = certificate(beta, cells.len() as f64, self.confidence);
             found.push(Certificate {
                 event: format!("scores of {}", score_name(rows.model, k)),
+                threshold: None,
                 measure: CertificateMeasure::Beta,
                 rows: cells.len(),
                 found: beta,

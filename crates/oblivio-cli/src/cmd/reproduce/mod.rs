@@ -1,5 +1,6 @@
 //! `oblivio reproduce`
 
+mod bounds;
 mod classification;
 mod dependence;
 mod drawing;
@@ -61,6 +62,7 @@ enum Choice {
     Uncorrelated,
     Gaussian,
     Rates,
+    Bounds,
     All,
 }
 
@@ -127,7 +129,7 @@ type Experiment = fn(&Run) -> Result<Findings>;
 
 impl Choice {
     fn list(self) -> Vec<(&'static str, Experiment)> {
-        let every: [(Self, &'static str, Experiment); 6] = [
+        let every: [(Self, &'static str, Experiment); 7] = [
             (Self::Ridge1, "ridge-1", |run| {
                 ridge::reproduce(run, ridge::Which::One)
             }),
@@ -142,6 +144,7 @@ impl Choice {
             (Self::Uncorrelated, "uncorrelated", uncorrelated::reproduce),
             (Self::Gaussian, "gaussian", gaussian::reproduce),
             (Self::Rates, "rates", rates::reproduce),
+            (Self::Bounds, "bounds", bounds::reproduce),
         ];
         every
             .into_iter()
