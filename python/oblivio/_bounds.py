@@ -30,7 +30,7 @@ class Bounds:
         return {"schema": 1, "oblivio": _oblivio.__version__, "title": self.title} | found
 
     def to_frame(self) -> Any:
-        """One row for each bound: what the rows have (``found``), what it is at most (``value``), whether it is vacuous.
+        """One row for each bound: what the rows have (``found``), at most (``value``), and whether that is vacuous.
 
         A pandas frame if pandas is installed, else a dictionary of columns.
         """

@@ -170,7 +170,10 @@ fn the_sharp_bound_holds_on_random_finite_distributions() {
             let proof = papers.trade(&event, price(2.0, 2.0 * (d + r)));
             let statement = papers.trade(&event, price(2.0, d + r));
             assert!(0.5 * found.value <= 0.25 * proof.value + 1e-9, "{number}");
-            assert!(0.5 * found.value <= 0.5 * statement.value + 1e-9, "{number}");
+            assert!(
+                0.5 * found.value <= 0.5 * statement.value + 1e-9,
+                "{number}"
+            );
             let of_a = finite.probability(|w, _| event[w]);
             for b in 0..1usize << finite.values {
                 let of_b = finite.probability(|_, s| b >> s & 1 == 1);

@@ -120,25 +120,26 @@ impl BoundSettings {
         let found = squares(&ground.distances);
         let square = mean(&found);
         let range = ground.range;
-        let both = |values: &[f64], least: Option<&[f64]>, range: f64, of: Inequality| {
-            let above = of(values, range, self.confidence);
+        // Whatever range an inequality is given, values are known to lie below ours.
+        let both = |values: &[f64], least: Option<&[f64]>, (given, known), of: Inequality| {
+            let above = of(values, given, self.confidence);
             match least {
-                None => above.from_above(range),
-                Some(least) => above.down_to(of(least, range, self.confidence), range),
+                None => above.from_above(known),
+                Some(least) => above.down_to(of(least, given, self.confidence), known),
             }
         };
         let (values, least) = (&ground.distances[..], ground.least.as_deref());
-        let root =
-            |of: Inequality| both(&found, least_squares.as_deref(), range * range, of).root();
+        let squared = (range * range, range * range);
+        let root = |of: Inequality| both(&found, least_squares.as_deref(), squared, of).root();
         DistanceBound {
             norm: ground.norm,
             range,
             certified_rows: ground.certified,
             mean: Estimate {
                 value: mean(values),
-                bernstein: both(values, least, range, bernstein),
-                hoeffding: both(values, least, range, hoeffding),
-                paper: Some(both(values, least, 5.0 * ground.norm, hoeffding)),
+                bernstein: both(values, least, (range, range), bernstein),
+                hoeffding: both(values, least, (range, range), hoeffding),
+                paper: Some(both(values, least, (5.0 * ground.norm, range), hoeffding)),
             },
             root_mean_square: Estimate {
                 value: square.sqrt(),
