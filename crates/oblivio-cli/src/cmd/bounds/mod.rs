@@ -88,7 +88,9 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         facts: facts(args, &data, &model),
         bounds: &bounds,
     };
-    written::write(&args.output, |kind| report.text(kind))?;
+    for path in &args.output {
+        written::save(path, |kind| report.text(kind))?;
+    }
     if args.json {
         report::json(&report.json())
     } else {

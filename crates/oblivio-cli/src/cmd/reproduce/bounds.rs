@@ -219,7 +219,7 @@ fn figure(run: &Run, lines: &[Line]) -> Figure {
             Mark::Bars(shape, lines.iter().map(bar).collect()),
         )
     };
-    let panel = |title: &str, mut series: Vec<Series>| {
+    let panel = |title: &str, legend, mut series: Vec<Series>| {
         let quarter = lines.iter().map(|line| (line.mix, 0.25)).collect();
         let dashed = Mark::Dashed(quarter);
         series.push(Series::new("holds of any event", Colour::Grey, dashed));
@@ -228,7 +228,7 @@ fn figure(run: &Run, lines: &[Line]) -> Figure {
             x: Axis::linear("γ, the share of U in X").between(-0.05, 1.05),
             y: Axis::log("dependence on the cells").between(3e-3, 2.0),
             series,
-            legend: Legend::LowerLeft,
+            legend,
         }
     };
     Figure {
@@ -241,6 +241,7 @@ fn figure(run: &Run, lines: &[Line]) -> Figure {
         panels: vec![
             panel(
                 "an event of W, by the distance to the manifold",
+                Legend::LowerLeft,
                 vec![
                     series("paper, proved", Colour::Orange, Shape::Square, |t| t.proof),
                     series("paper, stated", Colour::Vermilion, Shape::Square, |t| {
@@ -252,6 +253,7 @@ fn figure(run: &Run, lines: &[Line]) -> Figure {
             ),
             panel(
                 "a decision, from held-out rows",
+                Legend::UpperRight,
                 vec![
                     series("certificate", Colour::Blue, Shape::Triangle, |t| {
                         t.certificate
