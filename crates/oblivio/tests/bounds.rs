@@ -296,6 +296,10 @@ fn check(found: &Bounds) {
 
 #[test]
 fn bounds_hold_for_models_of_every_kind() {
+    let few = BoundSettings {
+        most_rows: 20,
+        ..SMALL
+    };
     let data = table(ridge(0.5), 150, 1);
     for text in [
         "rbf(gamma=1)",
@@ -316,15 +320,15 @@ fn bounds_hold_for_models_of_every_kind() {
                 ..settings(text)
             };
             let model = fitted(&data, &own);
-            let found = bounds(&model, ridge(0.5), &SMALL);
+            let found = bounds(&model, ridge(0.5), &few);
             check(&found);
-            assert_eq!(found.projected_rows, 60);
+            assert_eq!(found.projected_rows, 20);
             assert_eq!(found.cells.len(), 3);
         }
         for estimator in [Estimator::Smooth, Estimator::Linear] {
             let mut own = settings(text);
             own.partition.estimator = estimator;
-            let found = bounds(&fitted(&data, &own), ridge(0.5), &SMALL);
+            let found = bounds(&fitted(&data, &own), ridge(0.5), &few);
             check(&found);
             assert!(
                 found
@@ -338,7 +342,7 @@ fn bounds_hold_for_models_of_every_kind() {
         components: Some(Components::new(20)),
         ..settings("rbf(gamma=1)")
     };
-    check(&bounds(&fitted(&data, &landmarks), ridge(0.5), &SMALL));
+    check(&bounds(&fitted(&data, &landmarks), ridge(0.5), &few));
 }
 
 #[test]

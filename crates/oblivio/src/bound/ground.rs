@@ -14,7 +14,7 @@ use crate::points::Points;
 use crate::watch::Watch;
 
 /// No more boxes than this certify the projection of a row; a larger gap holds all the same.
-const MOST_BOXES: usize = 2000;
+const MOST_BOXES: usize = 500;
 
 /// Projected rows, and all that bounds are made of.
 pub(super) struct Ground {
