@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from oblivio import metrics as metrics
     from oblivio._audit import Audit as Audit
     from oblivio._audit import audit as audit
+    from oblivio._bounds import Bounds as Bounds
+    from oblivio._bounds import bounds as bounds
     from oblivio._classifier import ObliviousLogistic as ObliviousLogistic
     from oblivio._classifier import ObliviousSVC as ObliviousSVC
     from oblivio._files import load as load
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 # Loaded on first use, so that the command line does not wait for scikit-learn.
 _HOME = {
     "Audit": "_audit",
+    "Bounds": "_bounds",
     "Drift": "_scores",
     "EmptyCellError": "_oblivio",
     "Frontier": "_frontier",
@@ -61,12 +64,14 @@ _HOME = {
     "UnknownCategoryError": "_oblivio",
     "__version__": "_oblivio",
     "audit": "_audit",
+    "bounds": "_bounds",
     "frontier": "_frontier",
     "load": "_files",
 }
 
 __all__ = [
     "Audit",
+    "Bounds",
     "Drift",
     "EmptyCellError",
     "Frontier",
@@ -85,6 +90,7 @@ __all__ = [
     "UnknownCategoryError",
     "__version__",
     "audit",
+    "bounds",
     "datasets",
     "frontier",
     "load",

@@ -195,6 +195,7 @@ impl AuditModel {
             title,
             facts,
             frontier,
+            bounds: None,
         }
     }
 }

@@ -6,6 +6,7 @@
 )]
 
 mod audit;
+mod bounds;
 mod errors;
 mod frontier;
 mod input;
@@ -26,6 +27,8 @@ use oblivio::simulate::{GaussianParameters, GradesParameters, RidgeParameters, S
 mod _oblivio {
     #[pymodule_export]
     use super::audit::AuditModel;
+    #[pymodule_export]
+    use super::bounds::BoundsModel;
     #[pymodule_export]
     use super::cli_main;
     #[pymodule_export]

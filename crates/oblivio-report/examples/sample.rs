@@ -58,6 +58,7 @@ fn write(folder: &Path, name: &str, audit: &Audit) -> io::Result<()> {
         title: "scores.csv",
         facts: &facts,
         frontier,
+        bounds: None,
     };
     fs::write(folder.join(format!("{name}.html")), page.html())?;
     fs::write(folder.join(format!("{name}-compact.html")), page.compact())

@@ -1,4 +1,4 @@
-//! An audit or a frontier as people read it: in words, as CSV, and as one self-contained HTML page.
+//! An audit, a frontier or bounds as people read them: in words, as CSV, and as one self-contained HTML page.
 //!
 //! ```
 //! use oblivio::{AuditRows, AuditSettings, Column, Measure, Role, Sensitive, Watch};
@@ -17,7 +17,7 @@
 //! let settings = AuditSettings { measures: vec![Measure::Beta], ..AuditSettings::default() };
 //! let audit = settings.run(&rows, &Watch::default())?;
 //! assert!(answer(&audit).headline.starts_with("Scores depend on group"));
-//! let page = Page { audit: &audit, title: "scores.csv", facts: &[], frontier: &[] };
+//! let page = Page { audit: &audit, title: "scores.csv", facts: &[], frontier: &[], bounds: None };
 //! assert!(page.html().starts_with("<!DOCTYPE html>"));
 //! # Ok::<(), oblivio::Error>(())
 //! ```
@@ -25,6 +25,7 @@
 //! Names and values come from data and are shown as text, whatever they hold.
 
 mod answer;
+mod bounds;
 mod csv;
 mod frontier;
 mod number;
@@ -34,9 +35,10 @@ mod text;
 mod words;
 
 pub use answer::{Answer, Figure, answer};
+pub use bounds::{BoundLine, bound_lines, bounds_answer, bounds_csv};
 pub use csv::csv;
 pub use frontier::{frontier_answer, frontier_csv};
-pub use page::{FrontierPage, FrontierPoint, HAS_CHARTS, Page};
+pub use page::{BoundsPage, FrontierPage, FrontierPoint, HAS_CHARTS, Page};
 pub use words::{error_words, words};
 
 #[cfg(test)]

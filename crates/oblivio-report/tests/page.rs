@@ -18,6 +18,7 @@ fn page(audit: &Audit) -> Page<'_> {
         title: "scores.csv",
         facts: &[],
         frontier: &[],
+        bounds: None,
     }
 }
 
@@ -123,6 +124,7 @@ fn titles_facts_and_models_are_text() {
         title: hostile,
         facts: &facts,
         frontier: &frontier,
+        bounds: None,
     };
     let html = page.html();
     assert!(!html.contains(hostile));

@@ -18,6 +18,7 @@
 mod align;
 mod audit;
 mod basis;
+mod bound;
 mod classes;
 mod column;
 mod conditional_mean;
@@ -54,6 +55,7 @@ mod watch;
 pub use align::{AlignMethod, AlignRule, Alignment, Given};
 pub use audit::*;
 pub use basis::{Basis, Shape};
+pub use bound::*;
 pub use classes::{ClassWeights, Classes, Threshold};
 pub use column::{Column, MISSING, Values};
 pub use conditional_mean::ConditionalMean;

@@ -1,6 +1,7 @@
 //! One file per subcommand: its arguments, what it does, what it prints.
 
 pub(crate) mod audit;
+pub(crate) mod bounds;
 pub(crate) mod completions;
 pub(crate) mod fit;
 pub(crate) mod frontier;

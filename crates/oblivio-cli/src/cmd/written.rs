@@ -46,12 +46,11 @@ pub(super) fn check(outputs: &[PathBuf], inputs: &[&Path]) -> Result<()> {
     Ok(())
 }
 
-/// Writes a report of each kind that was asked for.
+/// Writes a report of each kind that was asked for, and says if its page lacks charts.
 pub(super) fn write(outputs: &[PathBuf], text: impl Fn(Kind) -> String) -> Result<()> {
     for path in outputs {
-        let kind = Kind::of(path).unwrap_or(Kind::Page);
-        table::write_bytes(path, text(kind).as_bytes())?;
-        if kind == Kind::Page && !oblivio_report::HAS_CHARTS {
+        save(path, &text)?;
+        if Kind::of(path) == Some(Kind::Page) && !oblivio_report::HAS_CHARTS {
             report::remark(format_args!(
                 "note: this program was built without the chart bundle: {} has tables in place of charts",
                 path.display()
@@ -59,6 +58,12 @@ pub(super) fn write(outputs: &[PathBuf], text: impl Fn(Kind) -> String) -> Resul
         }
     }
     Ok(())
+}
+
+/// Writes a report whose page has no charts.
+pub(super) fn save(path: &Path, text: impl Fn(Kind) -> String) -> Result<()> {
+    let kind = Kind::of(path).unwrap_or(Kind::Page);
+    table::write_bytes(path, text(kind).as_bytes())
 }
 
 /// The names of files without their folders.

@@ -36,7 +36,7 @@ type Quantity = (&'static str, fn(&GridPoint) -> f64);
 
 /// One score or several on plain or oblivious features, fitted.
 #[pyclass(frozen, module = "oblivio._oblivio")]
-pub(crate) struct ScoreModel(pub(super) Model);
+pub(crate) struct ScoreModel(pub(crate) Model);
 
 /// Cell, rows, means before and after, z, offsets before and after, and whether the cell was kept as it was.
 type DriftRow = (String, usize, f64, f64, Option<f64>, f64, f64, bool);

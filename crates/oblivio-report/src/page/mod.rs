@@ -1,6 +1,7 @@
 //! The page of an audit: one file, read by a browser without a network.
 
 mod answer;
+mod bounds;
 mod cells;
 mod compact;
 mod data;
@@ -18,9 +19,10 @@ mod tradeoff;
 mod view;
 
 use maud::{Markup, html};
-use oblivio::Audit;
+use oblivio::{Audit, Bounds};
 
 use crate::text;
+pub use bounds::BoundsPage;
 use document::Document;
 pub use tradeoff::FrontierPage;
 use view::{View, views};
@@ -42,6 +44,8 @@ pub struct Page<'a> {
     pub facts: &'a [(String, String)],
     /// Error against dependence of the models that were tried; if there are none, the page has no such section.
     pub frontier: &'a [FrontierPoint],
+    /// What theory and held-out rows bound; without it the page has no such section.
+    pub bounds: Option<&'a Bounds>,
 }
 
 /// One of the models that were tried.
@@ -108,6 +112,7 @@ impl Page<'_> {
             ("rates", "Decisions", any_cell(|cell| cell.rate.is_some())),
             ("measures", "Measures", true),
             ("frontier", "Trade-off", !self.frontier.is_empty()),
+            ("bounds", "Bounds", self.bounds.is_some()),
             ("features", "Features", !self.audit.features.is_empty()),
             ("cells", "Cells", true),
             ("facts", "What was done", true),
@@ -127,6 +132,7 @@ impl Page<'_> {
             @if !views.is_empty() { (distributions::section(views)) (means::section(views, audit.resampling.confidence)) }
             (measures::section(audit))
             (frontier::section(self.frontier))
+            (bounds::section(self.bounds))
             (features::section(audit))
             (cells::section(audit))
             (facts::section(audit, self.facts))
@@ -146,6 +152,7 @@ mod tests {
             title: "scores.csv",
             facts: &[],
             frontier: &[],
+            bounds: None,
         }
     }
 

@@ -500,3 +500,23 @@ pub fn frontier() -> oblivio::Frontier {
         })
         .unwrap_or_else(|error| panic!("{error}"))
 }
+
+/// Small bounds, of a real fit on a simulated table.
+pub fn bounds() -> oblivio::Bounds {
+    use oblivio::{BoundSettings, Model, Roles, Scaling, Settings, Watch};
+    let watch = Watch::default();
+    let table = oblivio::simulate::Simulation::from_name("ridge-1")
+        .and_then(|simulation| simulation.table(120, 1))
+        .unwrap_or_else(|error| panic!("{error}"));
+    let roles = Roles {
+        features: &table.features,
+        sensitive: &table.sensitive,
+        target: &table.targets[0],
+        labels: None,
+        weights: None,
+    };
+    let columns = [&table.features[..], &table.sensitive].concat();
+    Model::fit(roles, Scaling::Standard, &Settings::default(), &watch)
+        .and_then(|(model, _)| BoundSettings::default().run(&model, &columns, &watch))
+        .unwrap_or_else(|error| panic!("{error}"))
+}

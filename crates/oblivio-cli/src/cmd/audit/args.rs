@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use oblivio::{
-    AuditSettings, Binning, CellCount, Measure, Missing, Named, PartitionRule, Policies, Resampling,
+    AuditSettings, Binning, BoundSettings, CellCount, Measure, Missing, Named, PartitionRule,
+    Policies, Resampling,
 };
 
 use super::gate::Limit;
@@ -179,6 +180,9 @@ pub(crate) struct Args {
     /// Table of error against dependence to show on the page: columns error, dependence and, if wanted, name and chosen
     #[arg(long, value_name = "FILE")]
     pub(super) frontier: Option<PathBuf>,
+    /// Add the bounds of `oblivio bounds` to the page and to JSON
+    #[arg(long, requires = "model")]
+    pub(super) bounds: bool,
     /// Seed of everything random
     #[arg(long, default_value_t = 0)]
     pub(super) seed: u64,
@@ -194,6 +198,15 @@ impl Args {
             categorical: self.categorical.clone(),
             numeric: self.continuous.clone(),
         }
+    }
+
+    /// How the bounds of the model are computed, if they were asked for.
+    pub(super) fn bound_settings(&self) -> Option<BoundSettings> {
+        self.bounds.then(|| BoundSettings {
+            confidence: self.confidence,
+            seed: self.seed,
+            ..BoundSettings::default()
+        })
     }
 
     pub(super) fn settings(&self, sensitive: &[String]) -> Result<AuditSettings> {

@@ -36,6 +36,12 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<bool> {
     let columns = Columns::choose(&source, args, &models, sensitive)?;
     let table = source.table_of(columns.names())?;
     let rows = columns.rows(&table, args, &models, pool)?;
+    let bounds = match (args.bound_settings(), &models.model) {
+        (Some(settings), Some(model)) => Some(watched(pool, |watch| {
+            settings.run(model, table.columns(), watch)
+        })?),
+        _ => None,
+    };
     drop(table);
     let audit = watched(pool, |watch| settings.run(&rows, watch))?;
     let limits = args.at_most.iter().map(|limit| (Side::AtMost, *limit));
@@ -45,6 +51,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<bool> {
         title: page::title(args, &data),
         facts: page::facts(args, &data, &models, &audit),
         frontier,
+        bounds,
         audit: &audit,
     };
     written::write(&args.output, |kind| text(kind, &report, &verdicts))?;
@@ -98,6 +105,9 @@ fn as_json(audit: &Audit, report: &Report, verdicts: &[Verdict]) -> Value {
         map.insert("facts".into(), facts);
         let limits: Vec<Value> = verdicts.iter().map(Verdict::json).collect();
         map.insert("limits".into(), json!(limits));
+        if let Some(bounds) = &report.bounds {
+            map.insert("bounds".into(), json!(bounds));
+        }
     }
     json
 }

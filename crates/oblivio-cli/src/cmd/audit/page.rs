@@ -1,9 +1,9 @@
-//! What the page says beside the audit: its title, what was done, and the frontier.
+//! What the page says beside the audit: its title, what was done, the frontier and the bounds.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use oblivio::{Audit, Column, Kind, Model};
+use oblivio::{Audit, Bounds, Column, Kind, Model};
 use oblivio_report::{FrontierPoint, Page};
 
 use super::Args;
@@ -18,6 +18,7 @@ pub(super) struct Report<'a> {
     pub(super) title: String,
     pub(super) facts: Vec<(String, String)>,
     pub(super) frontier: Vec<FrontierPoint>,
+    pub(super) bounds: Option<Bounds>,
 }
 
 impl Report<'_> {
@@ -27,6 +28,7 @@ impl Report<'_> {
             title: &self.title,
             facts: &self.facts,
             frontier: &self.frontier,
+            bounds: self.bounds.as_ref(),
         }
         .html()
     }

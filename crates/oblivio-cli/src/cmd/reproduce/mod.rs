@@ -1,5 +1,6 @@
 //! `oblivio reproduce`
 
+mod bounds;
 mod classification;
 mod dependence;
 mod drawing;
@@ -63,6 +64,7 @@ enum Choice {
     Gaussian,
     Rates,
     ObliviousData,
+    Bounds,
     All,
 }
 
@@ -129,7 +131,7 @@ type Experiment = fn(&Run) -> Result<Findings>;
 
 impl Choice {
     fn list(self) -> Vec<(&'static str, Experiment)> {
-        let every: [(Self, &'static str, Experiment); 7] = [
+        let every: [(Self, &'static str, Experiment); 8] = [
             (Self::Ridge1, "ridge-1", |run| {
                 ridge::reproduce(run, ridge::Which::One)
             }),
@@ -149,6 +151,7 @@ impl Choice {
                 "oblivious-data",
                 oblivious_data::reproduce,
             ),
+            (Self::Bounds, "bounds", bounds::reproduce),
         ];
         every
             .into_iter()

@@ -1,0 +1,160 @@
+//! `oblivio bounds`
+
+mod print;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use oblivio::{BoundSettings, Bounds, Model};
+use oblivio_report::{BoundsPage, bounds_csv};
+use rayon::ThreadPool;
+use serde_json::{Value, json};
+
+use crate::args::delimiter;
+use crate::cmd::inspect::read_model;
+use crate::cmd::stream::opened;
+use crate::cmd::written::{self, Kind};
+use crate::progress::watched;
+use crate::report;
+use crate::table::{self, ReadOptions};
+
+/// Bound how much a model's features and predictions can depend on S, and how far they were moved
+///
+/// On rows that the model was best not fitted on: one half estimates the conditional mean anew, the other is what the bounds are
+/// of. The distance of oblivious features to the manifold and its intervals, the bound on dependence that follows from it (ψ), the
+/// bound on the change of predictions, and what held-out rows say directly. A bound that says no more than holds of anything is
+/// called vacuous.
+///
+/// Writes a page with -o bounds.html, and tables with -o bounds.csv and -o bounds.json.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Model file
+    model: PathBuf,
+    /// CSV or Parquet files with the same columns, patterns such as 'part-*.csv', or - for standard input
+    #[arg(required = true)]
+    data: Vec<PathBuf>,
+    /// Where to write the bounds: .html, .csv or .json, by the name's ending; may be given several times
+    #[arg(short, long, value_name = "FILE")]
+    output: Vec<PathBuf>,
+    /// No more rows than this are projected, drawn by seed
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    rows: usize,
+    /// Confidence of intervals and certificates
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value_t = 0.95,
+        allow_negative_numbers = true
+    )]
+    confidence: f64,
+    /// Seed of the split and the draws
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Character between the fields of a CSV file, \t for a tab
+    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    delimiter: Option<u8>,
+    /// Title of the page (default: the names of the files)
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// Print the bounds as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
+    let data = table::expand(&args.data)?;
+    let mut inputs: Vec<&Path> = data.iter().map(PathBuf::as_path).collect();
+    inputs.push(&args.model);
+    written::check(&args.output, &inputs)?;
+    let model = read_model(&args.model)?;
+    let options = ReadOptions {
+        delimiter: args.delimiter,
+        ..ReadOptions::default()
+    };
+    let source = opened(&data, &options)?;
+    let needs = columns(&model);
+    for name in &needs {
+        source.is_number(name)?;
+    }
+    let table = source.table_of(&needs)?;
+    let settings = BoundSettings {
+        most_rows: args.rows,
+        confidence: args.confidence,
+        seed: args.seed,
+    };
+    let bounds = watched(pool, |watch| settings.run(&model, table.columns(), watch))?;
+    let report = Report {
+        title: args.title.clone().unwrap_or_else(|| written::names(&data)),
+        facts: facts(args, &data, &model),
+        bounds: &bounds,
+    };
+    for path in &args.output {
+        written::save(path, |kind| report.text(kind))?;
+    }
+    if args.json {
+        report::json(&report.json())
+    } else {
+        report::to_stdout(|out| print::print(&bounds, &args.output, out))
+    }
+}
+
+/// The columns that a model's features and cells are made of.
+fn columns(model: &Model) -> Vec<String> {
+    let sensitive = model.sensitive_columns().into_iter();
+    let mut names: Vec<String> = Vec::new();
+    for name in model.encoder.columns().chain(sensitive) {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+fn facts(args: &Args, data: &[PathBuf], model: &Model) -> Vec<(String, String)> {
+    let facts = [
+        ("data", written::names(data)),
+        ("model", written::names(std::slice::from_ref(&args.model))),
+        ("learner", report::what(model)),
+        ("sensitive columns", model.sensitive_columns().join(", ")),
+    ];
+    let owned = |(name, value): (&str, String)| (name.to_owned(), value);
+    facts.into_iter().map(owned).collect()
+}
+
+/// Bounds with all that is written about them.
+struct Report<'a> {
+    bounds: &'a Bounds,
+    title: String,
+    facts: Vec<(String, String)>,
+}
+
+impl Report<'_> {
+    fn text(&self, kind: Kind) -> String {
+        match kind {
+            Kind::Csv => bounds_csv(self.bounds),
+            Kind::Json => format!("{:#}\n", self.json()),
+            Kind::Page => BoundsPage {
+                bounds: self.bounds,
+                title: &self.title,
+                facts: &self.facts,
+            }
+            .html(),
+        }
+    }
+
+    /// The bounds as they are, and what was done.
+    fn json(&self) -> Value {
+        let facts = self.facts.iter();
+        let facts: serde_json::Map<String, Value> = facts
+            .map(|(name, value)| (name.clone(), json!(value)))
+            .collect();
+        let mut json = json!(self.bounds);
+        if let Some(map) = json.as_object_mut() {
+            map.insert("schema".into(), json!(1));
+            map.insert("oblivio".into(), json!(env!("CARGO_PKG_VERSION")));
+            map.insert("title".into(), json!(self.title));
+            map.insert("facts".into(), facts.into());
+        }
+        json
+    }
+}

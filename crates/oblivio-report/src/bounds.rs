@@ -1,0 +1,205 @@
+//! Bounds in words, as lines, and as CSV.
+
+use oblivio::{Bounds, CertificateMeasure, Estimate, Interval};
+
+use crate::answer::Answer;
+use crate::csv::{line, number};
+use crate::number::{confidence, count, short};
+use crate::text;
+
+const HEADER: [&str; 8] = [
+    "bound", "of", "cell", "found", "lower", "value", "vacuous", "rows",
+];
+
+/// One bound of many, all in one form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoundLine {
+    /// Which bound, as in `dependence` or `dependence-paper-proof`.
+    pub bound: &'static str,
+    /// What is bounded: an event, a score, or a mean with the inequality.
+    pub of: String,
+    /// The cell, where it is of one.
+    pub cell: Option<String>,
+    /// What the rows have.
+    pub found: f64,
+    /// What it is at least, where that is known.
+    pub lower: Option<f64>,
+    /// What it is at most.
+    pub value: f64,
+    /// Whether the bound says nothing.
+    pub vacuous: bool,
+    /// The rows it is of.
+    pub rows: usize,
+}
+
+/// Every bound, in one list.
+pub fn bound_lines(bounds: &Bounds) -> Vec<BoundLine> {
+    let mut lines = distances(bounds);
+    lines.extend(dependence(bounds));
+    for change in &bounds.changes {
+        for (cell, of) in change.by_cell.iter().zip(&bounds.cells) {
+            lines.push(BoundLine {
+                bound: "change",
+                of: change.score.clone(),
+                cell: Some(of.label.clone()),
+                found: cell.realised,
+                lower: None,
+                value: cell.value,
+                vacuous: cell.vacuous,
+                rows: of.rows,
+            });
+        }
+    }
+    for certificate in &bounds.certificates {
+        lines.push(BoundLine {
+            bound: match certificate.measure {
+                CertificateMeasure::Alpha => "certificate",
+                CertificateMeasure::Beta => "certificate-beta",
+            },
+            of: certificate.event.clone(),
+            cell: None,
+            found: certificate.found,
+            lower: None,
+            value: certificate.value,
+            vacuous: certificate.vacuous,
+            rows: certificate.rows,
+        });
+    }
+    lines
+}
+
+/// An inequality by name, and the interval it gives.
+pub(crate) fn inequalities(estimate: &Estimate) -> Vec<(&'static str, Interval)> {
+    let mut all = vec![
+        ("Bernstein", estimate.bernstein),
+        ("Hoeffding", estimate.hoeffding),
+    ];
+    all.extend(estimate.paper.map(|interval| ("paper", interval)));
+    all
+}
+
+fn distances(bounds: &Bounds) -> Vec<BoundLine> {
+    let distance = &bounds.distance;
+    let both = [
+        ("mean", &distance.mean),
+        ("root mean square", &distance.root_mean_square),
+    ];
+    let each = both.iter().flat_map(|(name, estimate)| {
+        let lines = inequalities(estimate).into_iter();
+        lines.map(move |(inequality, interval)| BoundLine {
+            bound: "distance",
+            of: format!("{name}, {inequality}"),
+            cell: None,
+            found: estimate.value,
+            lower: interval.lower,
+            value: interval.upper,
+            vacuous: interval.vacuous,
+            rows: bounds.projected_rows,
+        })
+    });
+    each.collect()
+}
+
+fn dependence(bounds: &Bounds) -> Vec<BoundLine> {
+    let mut lines = Vec::new();
+    for bound in &bounds.dependence {
+        let most = bound.share * (1.0 - bound.share);
+        let mut add = |name, cell: Option<&String>, found, value, vacuous| {
+            lines.push(BoundLine {
+                bound: name,
+                of: bound.event.clone(),
+                cell: cell.cloned(),
+                found,
+                lower: None,
+                value,
+                vacuous,
+                rows: bounds.projected_rows,
+            });
+        };
+        add("dependence", None, bound.actual, bound.value, bound.vacuous);
+        for (name, value) in [
+            ("dependence-without-left", bound.without_left),
+            ("dependence-paper-statement", bound.paper_statement),
+            ("dependence-paper-proof", bound.paper_proof),
+        ] {
+            add(name, None, bound.actual, value, value >= most);
+        }
+        if let Some(population) = bound.population {
+            let (value, vacuous) = (population.value, population.vacuous);
+            add("dependence-population", None, bound.actual, value, vacuous);
+        }
+        for (cell, of) in bound.by_cell.iter().zip(&bounds.cells) {
+            let label = Some(&of.label);
+            add("dependence", label, cell.actual, cell.value, cell.vacuous);
+        }
+    }
+    lines
+}
+
+/// Bounds as CSV: one line for each, after a header. Numbers have all their digits.
+pub fn bounds_csv(bounds: &Bounds) -> String {
+    let mut text = line(HEADER.map(str::to_owned));
+    for bound in bound_lines(bounds) {
+        text.push_str(&line([
+            bound.bound.to_owned(),
+            bound.of,
+            bound.cell.unwrap_or_default(),
+            number(bound.found),
+            bound.lower.map(number).unwrap_or_default(),
+            number(bound.value),
+            bound.vacuous.to_string(),
+            bound.rows.to_string(),
+        ]));
+    }
+    text
+}
+
+/// What bounds say first: what is certified, and how many of ψ say anything.
+pub fn bounds_answer(bounds: &Bounds) -> Answer {
+    let mut sentences = Vec::new();
+    let decision = bounds.certificates.first();
+    let headline = match decision {
+        Some(certificate) if certificate.vacuous => format!(
+            "No certificate for {}: {} rows are too few",
+            text::inline(&certificate.event),
+            count(certificate.rows)
+        ),
+        Some(certificate) => format!(
+            "With {} confidence {} depends on the cells by at most {}",
+            confidence(bounds.confidence),
+            text::inline(&certificate.event),
+            short(certificate.value)
+        ),
+        None => "Bounds of a constant score".into(),
+    };
+    let vacuous = bounds.dependence.iter().filter(|bound| bound.vacuous);
+    sentences.push(format!(
+        "The bound by the distance to the manifold is vacuous for {} of {} events.",
+        vacuous.count(),
+        bounds.dependence.len()
+    ));
+    let distance = &bounds.distance;
+    sentences.push(format!(
+        "Oblivious features are {} from the manifold in the mean and {} in the root mean square, of at most {}.",
+        short(distance.mean.value),
+        short(distance.root_mean_square.value),
+        short(distance.range)
+    ));
+    let largest = bounds
+        .changes
+        .iter()
+        .flat_map(|change| &change.by_cell)
+        .max_by(|a, b| a.realised.total_cmp(&b.realised));
+    if let Some(cell) = largest {
+        sentences.push(format!(
+            "Predictions were moved by at most {}, where the bound is {}.",
+            short(cell.realised),
+            short(cell.value)
+        ));
+    }
+    Answer {
+        headline,
+        sentences,
+        numbers: Vec::new(),
+    }
+}
