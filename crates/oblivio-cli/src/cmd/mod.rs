@@ -1,10 +1,12 @@
 //! One file per subcommand: its arguments, what it does, what it prints.
 
 pub(crate) mod audit;
+mod cells;
 pub(crate) mod completions;
 pub(crate) mod fit;
 pub(crate) mod frontier;
 pub(crate) mod inspect;
+mod kernel;
 pub(crate) mod predict;
 pub(crate) mod refresh;
 pub(crate) mod reproduce;
