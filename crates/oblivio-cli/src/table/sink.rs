@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use oblivio::{Column, Values};
 
+use super::parquet::Types;
 use super::write::Output;
 use super::{check, csv, parquet};
 
@@ -14,6 +15,9 @@ pub struct Sink {
     encoder: Encoder,
     /// The names of the columns, and whether they hold numbers.
     layout: Vec<(String, bool)>,
+    /// The types that columns of a Parquet file are to have.
+    types: Types,
+    lost: Vec<String>,
 }
 
 enum Encoder {
@@ -36,7 +40,19 @@ impl Sink {
             output: Output::create(path)?,
             encoder,
             layout: Vec::new(),
+            types: Types::new(),
+            lost: Vec::new(),
         })
+    }
+
+    /// The same with columns of these types, where the file can have types and the first rows fit.
+    pub fn of_types(self, types: Types) -> Self {
+        Self { types, ..self }
+    }
+
+    /// The columns that could not have the type they should.
+    pub fn lost_types(&self) -> &[String] {
+        &self.lost
     }
 
     /// Adds rows. Every batch must have the names and types of the first.
@@ -44,6 +60,10 @@ impl Sink {
         const ROWS: usize = 8192;
         let rows = check(columns)?;
         self.check_layout(columns)?;
+        if let Encoder::Parquet(encoder) = &mut self.encoder {
+            let types = std::mem::take(&mut self.types);
+            self.lost.extend(encoder.settle(columns, types));
+        }
         // A table without rows still has its header.
         for start in (0..rows.max(1)).step_by(ROWS) {
             let range = start..rows.min(start + ROWS);

@@ -193,6 +193,7 @@ impl Args {
             delimiter: self.delimiter,
             categorical: self.categorical.clone(),
             numeric: self.continuous.clone(),
+            ..ReadOptions::default()
         }
     }
 

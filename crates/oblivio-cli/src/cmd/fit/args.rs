@@ -314,6 +314,7 @@ impl Options {
             delimiter: self.delimiter,
             categorical: self.categorical.clone(),
             numeric: self.continuous.clone(),
+            ..ReadOptions::default()
         }
     }
 
