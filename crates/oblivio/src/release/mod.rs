@@ -1,0 +1,16 @@
+//! Releases: a table with the same columns, order, types and ranges, less what S says of its values.
+//!
+//! A [`Release`] is fitted on reference rows and frozen; it reads a row's S to take its influence out of the row's features. A released
+//! table is not anonymised: rows stay rows of people, and one that knows much of a person can find the person's row.
+
+mod apply;
+mod report;
+mod settings;
+mod study;
+
+pub use apply::{Release, Released};
+pub use report::{ColumnReport, ReleaseCertificate, ReleasePathPoint, ReleaseReport, Utility};
+pub use settings::{
+    ColumnRange, Discrete, MissingFeatures, ProjectionRule, ReleaseMethod, ReleaseSettings,
+};
+pub use study::{ReleaseRows, StudySettings};
