@@ -1,4 +1,4 @@
-//! An audit or a frontier as people read it: in words, as CSV, and as one self-contained HTML page.
+//! An audit, a frontier or a release as people read it: in words, as CSV, and as one self-contained HTML page.
 //!
 //! ```
 //! use oblivio::{AuditRows, AuditSettings, Column, Measure, Role, Sensitive, Watch};
@@ -30,13 +30,15 @@ mod frontier;
 mod number;
 mod page;
 mod pair;
+mod release;
 mod text;
 mod words;
 
 pub use answer::{Answer, Figure, answer};
 pub use csv::csv;
 pub use frontier::{frontier_answer, frontier_csv};
-pub use page::{FrontierPage, FrontierPoint, HAS_CHARTS, Page};
+pub use page::{FrontierPage, FrontierPoint, HAS_CHARTS, Page, ReleasePage};
+pub use release::{NOT_ANONYMISED, release_answer, release_audit, release_csv};
 pub use words::{error_words, words};
 
 #[cfg(test)]

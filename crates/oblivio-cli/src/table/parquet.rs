@@ -45,7 +45,7 @@ const STRICT: CastOptions<'static> = CastOptions {
 };
 
 /// The types of columns, by name.
-pub type Types = BTreeMap<String, DataType>;
+pub(super) type Types = BTreeMap<String, DataType>;
 
 /// What can be known of a file before its values are decoded.
 pub(super) struct Survey {

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use oblivio::{Column, Values};
 
-use super::parquet::Types;
+use super::form::Form;
 use super::write::Output;
 use super::{check, csv, parquet};
 
@@ -15,8 +15,8 @@ pub struct Sink {
     encoder: Encoder,
     /// The names of the columns, and whether they hold numbers.
     layout: Vec<(String, bool)>,
-    /// The types that columns of a Parquet file are to have.
-    types: Types,
+    /// What columns are to look like.
+    form: Form,
     lost: Vec<String>,
 }
 
@@ -40,14 +40,14 @@ impl Sink {
             output: Output::create(path)?,
             encoder,
             layout: Vec::new(),
-            types: Types::new(),
+            form: Form::default(),
             lost: Vec::new(),
         })
     }
 
-    /// The same with columns of these types, where the file can have types and the first rows fit.
-    pub fn of_types(self, types: Types) -> Self {
-        Self { types, ..self }
+    /// The same with columns of this form: as they are spelt in CSV, and of these types in Parquet, where the first rows fit.
+    pub fn of_form(self, form: Form) -> Self {
+        Self { form, ..self }
     }
 
     /// The columns that could not have the type they should.
@@ -61,14 +61,14 @@ impl Sink {
         let rows = check(columns)?;
         self.check_layout(columns)?;
         if let Encoder::Parquet(encoder) = &mut self.encoder {
-            let types = std::mem::take(&mut self.types);
+            let types = std::mem::take(&mut self.form.types);
             self.lost.extend(encoder.settle(columns, types));
         }
         // A table without rows still has its header.
         for start in (0..rows.max(1)).step_by(ROWS) {
             let range = start..rows.min(start + ROWS);
             let bytes = match &mut self.encoder {
-                Encoder::Csv(encoder) => encoder.encode(columns, range),
+                Encoder::Csv(encoder) => encoder.encode(columns, range, &self.form.spellings),
                 Encoder::Parquet(encoder) => encoder.encode(columns, range),
             };
             self.output.write(&bytes?)?;

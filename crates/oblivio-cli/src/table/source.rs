@@ -185,8 +185,21 @@ impl Source {
         })
     }
 
+    /// The same columns as the text that they are.
+    pub(super) fn verbatim(&self) -> Self {
+        let columns = self.columns.iter().map(|column| Settled {
+            name: column.name.clone(),
+            kind: Kind::Texts,
+            declared: Declared::Verbatim,
+        });
+        Self {
+            files: self.files.clone(),
+            columns: columns.collect(),
+        }
+    }
+
     /// The types of the columns, where all files know types and agree.
-    pub fn types(&self) -> Result<Types> {
+    pub(super) fn types(&self) -> Result<Types> {
         let mut common: Option<Vec<Option<DataType>>> = None;
         for file in &self.files {
             let Some(own) = file.types()? else {

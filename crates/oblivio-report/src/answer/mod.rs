@@ -10,7 +10,8 @@ use oblivio::{Against, Audit, Measure, Role};
 
 use crate::pair::{Change, Pair, headline};
 use crate::text::{inline, list};
-use figures::figures;
+pub(crate) use figures::figures;
+pub(crate) use sentences::unnoticed;
 
 /// What an audit comes to.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +61,7 @@ pub fn answer(audit: &Audit) -> Answer {
     let mut said = vec![sentences::numbers_in_words(&changes[0], &pair)];
     said.extend(sentences::worse(&changes));
     said.extend(sentences::single_columns(audit, &pair, against, lead));
-    said.extend(sentences::unnoticed(&changes));
+    said.extend(unnoticed(&changes));
     said.extend(sentences::others(audit, &pair, against));
     said.extend(sentences::small_cells(against));
     Answer {
@@ -178,7 +179,7 @@ fn lower(subject: &str) -> String {
 }
 
 /// Both words at once.
-fn judgement(detectable: bool, large: bool) -> &'static str {
+pub(crate) fn judgement(detectable: bool, large: bool) -> &'static str {
     match (detectable, large) {
         (true, true) => "detectable and large",
         (true, false) => "detectable, but not large",

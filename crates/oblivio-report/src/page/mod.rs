@@ -13,6 +13,7 @@ mod means;
 mod measures;
 mod name;
 mod promises;
+mod release;
 mod spark;
 mod tradeoff;
 mod view;
@@ -22,6 +23,7 @@ use oblivio::Audit;
 
 use crate::text;
 use document::Document;
+pub use release::ReleasePage;
 pub use tradeoff::FrontierPage;
 use view::{View, views};
 

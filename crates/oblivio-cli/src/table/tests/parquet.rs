@@ -12,8 +12,8 @@ use arrow_array::{
 };
 use oblivio::{Column, Values};
 
-use super::{from_bytes, parquet_bytes, source};
-use crate::table::{ReadOptions, Sink};
+use super::{from_bytes, parquet_bytes};
+use crate::table::ReadOptions;
 
 fn decode(bytes: &[u8]) -> Result<Vec<Column>> {
     let table = from_bytes(bytes, None, &ReadOptions::default())?;
@@ -137,75 +137,4 @@ fn a_truncated_file_is_said_to_be_truncated() {
         found.starts_with("the file cannot be read as Parquet (") && found.contains("truncated"),
         "{found}"
     );
-}
-
-/// A file with a column of each type that people have.
-fn typed() -> Vec<u8> {
-    let dictionary: DictionaryArray<Int32Type> = [Some("b"), None, Some("a")].into_iter().collect();
-    let columns: [(&str, ArrayRef); 6] = [
-        (
-            "id",
-            Arc::new(Int64Array::from(vec![i64::MAX, 2, i64::MIN])),
-        ),
-        (
-            "age",
-            Arc::new(Int8Array::from(vec![Some(62), None, Some(17)])),
-        ),
-        (
-            "open",
-            Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)])),
-        ),
-        ("job", Arc::new(dictionary)),
-        (
-            "born",
-            Arc::new(Date32Array::from(vec![Some(0), None, Some(366)])),
-        ),
-        ("share", Arc::new(Float32Array::from(vec![0.5, 0.25, 0.1]))),
-    ];
-    let columns = columns.map(|(name, values)| (name, values, true));
-    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
-    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    writer.into_inner().unwrap()
-}
-
-#[test]
-fn a_table_can_have_the_types_of_another() {
-    let options = ReadOptions {
-        verbatim: vec!["id".into()],
-        ..ReadOptions::default()
-    };
-    let source = source(&typed(), None, &options).unwrap();
-    let table = source.table().unwrap();
-    assert_eq!(
-        table.columns()[0],
-        Column::texts(
-            "id",
-            ["9223372036854775807", "2", "-9223372036854775808"].map(Some)
-        )
-    );
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("again.parquet");
-    let write = |columns: &[Column]| {
-        let mut sink = Sink::create(&path)
-            .unwrap()
-            .of_types(source.types().unwrap());
-        sink.write(columns).unwrap();
-        let lost = sink.lost_types().to_vec();
-        sink.finish().unwrap();
-        let again = super::source(&std::fs::read(&path).unwrap(), None, &options).unwrap();
-        (lost, again)
-    };
-    let (lost, again) = write(table.columns());
-    assert!(lost.is_empty(), "{lost:?}");
-    assert_eq!(again.types().unwrap(), source.types().unwrap());
-    let shown = |table: &crate::table::Table| format!("{:?}", table.columns());
-    assert_eq!(shown(&again.table().unwrap()), shown(&table));
-
-    // A number that is not whole must not become one.
-    let mut columns = table.columns().to_vec();
-    columns[1] = Column::numbers("age", vec![62.5, 1.0, 2.0]);
-    let (lost, again) = write(&columns);
-    assert_eq!(lost, ["age"]);
-    assert_eq!(again.table().unwrap().columns()[1], columns[1]);
 }
