@@ -264,6 +264,8 @@ pub enum Warning {
     FewerLandmarks { asked: usize, made: usize },
     /// Fewer landmarks than asked, because these hold all of the kernel but rounding.
     KernelExhausted { asked: usize, made: usize },
+    /// Columns that a release leaves as they are, because its method cannot change them.
+    LeftColumns { columns: Vec<String> },
 }
 
 impl Warning {
@@ -338,6 +340,11 @@ impl std::fmt::Display for Warning {
             Self::KernelExhausted { asked, made } => write!(
                 f,
                 "{asked} components were asked for and {made} hold all that the kernel sees in these rows"
+            ),
+            Self::LeftColumns { columns } => write!(
+                f,
+                "categories have no mean to take off and are left as they are, with all that they say of the sensitive columns: {}",
+                columns.join(", ")
             ),
         }
     }

@@ -16,7 +16,7 @@ const NO_SPREAD: f64 = 1e-9;
 
 /// The distributions of the cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct ByCell<D> {
+pub(crate) struct ByCell<D> {
     /// The weight of the reference rows in each cell.
     mass: Vec<f64>,
     /// Absent for a cell without reference rows.
@@ -33,7 +33,7 @@ pub(super) struct Normal {
 }
 
 /// What a cell knows of its scores.
-pub(super) trait Distribution {
+pub(crate) trait Distribution {
     /// The distribution of scores higher by this much.
     fn shift(&mut self, by: f64);
     fn is_sound(&self) -> bool;
@@ -61,7 +61,7 @@ impl Distribution for Table {
 
 impl<D> ByCell<D> {
     /// Estimates the distribution of each cell from its scores and weights, ascending by score. Mixtures estimate nothing.
-    fn estimate(
+    pub(crate) fn estimate(
         scores: &[f64],
         assignment: &Assignment,
         weights: &[f64],
@@ -99,12 +99,17 @@ impl<D> ByCell<D> {
         })
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.cells.len()
     }
 
+    /// The distributions of cells that have reference rows.
+    pub(crate) fn each_mut(&mut self) -> impl Iterator<Item = &mut D> {
+        self.cells.iter_mut().flatten()
+    }
+
     /// The distributions of cells with a share each.
-    fn shares(&self) -> Vec<(&D, f64)> {
+    pub(crate) fn shares(&self) -> Vec<(&D, f64)> {
         let total: f64 = self.mass.iter().sum();
         let cells = self.cells.iter().zip(&self.mass);
         cells
@@ -113,7 +118,7 @@ impl<D> ByCell<D> {
     }
 
     /// The distributions that make up that of a row. `population` stands in where nothing is known.
-    fn parts<'d>(
+    pub(crate) fn parts<'d>(
         &'d self,
         population: &[(&'d D, f64)],
         assignment: &Assignment,
@@ -181,7 +186,7 @@ impl<D: Distribution + Clone> ByCell<D> {
         }
     }
 
-    pub(super) fn is_sound(&self) -> bool {
+    pub(crate) fn is_sound(&self) -> bool {
         let fits = |(cell, mass): (&Option<D>, &f64)| match cell {
             Some(cell) => cell.is_sound() && *mass > 0.0 && mass.is_finite(),
             None => *mass == 0.0,

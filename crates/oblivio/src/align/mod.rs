@@ -12,8 +12,10 @@ mod table;
 use faer::MatRef;
 use serde::{Deserialize, Serialize};
 
-use self::cells::{ByCell, Normal};
+use self::cells::Normal;
+pub(crate) use self::cells::{ByCell, Distribution};
 pub(crate) use self::sample::SampledScores;
+pub(crate) use self::smooth::Regression;
 use self::smooth::{SmoothNormal, SmoothTable};
 use self::table::Table;
 use crate::error::{Error, Result};
@@ -174,7 +176,7 @@ impl Alignment {
             (Given::Features(features), method) => {
                 let counts = |i: &usize| weights[*i] > 0.0;
                 let rows: Vec<usize> = (0..scores.len()).filter(counts).collect();
-                let regression = smooth::Regression::new(features, &rows, weights, ridge)?;
+                let regression = Regression::new(features, &rows, weights, ridge)?;
                 match method {
                     AlignMethod::LocationScale => {
                         By::SmoothMoments(SmoothNormal::fit(&regression, scores)?)

@@ -22,17 +22,17 @@ const NO_VARIANCE: f64 = 1e-18;
 /// Regressions of anything on features of S: $E(g \mid s) = \bar g + \psi(s)^\top(\Psi\Omega\Psi^\top + \kappa I)^{-1}\Psi\Omega(g - \bar g)$.
 ///
 /// The features are centred, so the weighted mean of the regression is that of g.
-pub(super) struct Regression<'a> {
-    features: MatRef<'a, f64>,
+pub(crate) struct Regression<'a> {
+    pub(crate) features: MatRef<'a, f64>,
     /// The rows that count.
-    rows: &'a [usize],
-    weights: &'a [f64],
-    total: f64,
+    pub(crate) rows: &'a [usize],
+    pub(crate) weights: &'a [f64],
+    pub(crate) total: f64,
     factor: Factor,
 }
 
 impl<'a> Regression<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         features: MatRef<'a, f64>,
         rows: &'a [usize],
         weights: &'a [f64],
@@ -76,8 +76,18 @@ impl<'a> Regression<'a> {
         })
     }
 
-    fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.features.nrows()
+    }
+
+    /// From sums $\Psi\Omega(g - \bar g)$ to coefficients, in place.
+    pub(crate) fn solve(&self, sums: &mut [f64]) {
+        self.factor.solve(sums);
+    }
+
+    /// Adds an amount of the features of a row.
+    pub(crate) fn add(&self, sums: &mut [f64], amount: f64, row: usize) {
+        add(sums, amount, self.features, row);
     }
 
     /// The mean of a value of the rows and its coefficients.

@@ -258,7 +258,7 @@ fn of_adversary(measure: Measure, found: &Adversary) -> Found {
 
 /// Features as kernels take them, and what was done to them: columns of too many categories are left out, missing numbers
 /// are taken as the mean.
-pub(super) fn prepared(features: &[Column]) -> Result<(Vec<Column>, Vec<String>)> {
+pub(crate) fn prepared(features: &[Column]) -> Result<(Vec<Column>, Vec<String>)> {
     let (mut columns, mut notes) = (Vec::new(), Vec::new());
     let (mut filled, mut dropped) = (Vec::new(), Vec::new());
     for column in features {

@@ -24,6 +24,7 @@ pub use adversary::{Adversary, AdversaryKind, AdversaryScore, AdversarySettings,
 pub use cells::certificate;
 pub use distance_correlation::{DistanceCorrelation, distance_correlation};
 pub use hsic::{Hsic, HsicSettings, HsicSide, hsic};
+pub(crate) use kernels::prepared;
 pub use measure::{Measure, Measured, Null};
 pub use report::{
     Against, Audit, CellProfile, CellRows, FeatureFinding, Finding, Profile, Role, Subject,

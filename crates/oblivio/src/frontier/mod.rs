@@ -18,3 +18,4 @@ pub use errors::{ErrorFound, ErrorMeasure};
 pub use penalty::PenaltyChoice;
 pub use report::{DependenceFound, Frontier, FrontierError, Tried};
 pub use run::FrontierSettings;
+pub(crate) use split::{Parts, split};

@@ -6,16 +6,16 @@ use crate::error::{Error, Result};
 use crate::random::{Stream, generator};
 
 /// Rows that train and rows that judge, each ascending.
-pub(super) struct Parts {
-    pub(super) training: Vec<usize>,
-    pub(super) held_out: Vec<usize>,
+pub(crate) struct Parts {
+    pub(crate) training: Vec<usize>,
+    pub(crate) held_out: Vec<usize>,
 }
 
 /// Fewer rows of a kind than this say nothing.
 const LEAST: usize = 2;
 
 /// Holds out this share of the rows, drawn by seed; of the rows of each class, if there are classes.
-pub(super) fn split(rows: usize, classes: Option<&[f64]>, share: f64, seed: u64) -> Result<Parts> {
+pub(crate) fn split(rows: usize, classes: Option<&[f64]>, share: f64, seed: u64) -> Result<Parts> {
     if !(share > 0.0 && share < 1.0) {
         return Err(Error::InvalidParameter {
             name: "the share of rows held out",

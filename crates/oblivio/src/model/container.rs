@@ -33,10 +33,10 @@ struct Format {
 }
 
 /// Numbers by name, with their shape.
-pub(super) type Tensor<'a> = (Cow<'static, str>, Vec<usize>, &'a [f64]);
+pub(crate) type Tensor<'a> = (Cow<'static, str>, Vec<usize>, &'a [f64]);
 
 /// Numbers of this name and shape.
-pub(super) fn tensor<'a>(
+pub(crate) fn tensor<'a>(
     name: impl Into<Cow<'static, str>>,
     shape: &[usize],
     values: &'a [f64],
@@ -45,7 +45,7 @@ pub(super) fn tensor<'a>(
 }
 
 /// The bytes of a file of this kind. The same header and tensors give the same bytes.
-pub(super) fn write(kind: &str, header: &impl Serialize, tensors: &[Tensor]) -> Result<Vec<u8>> {
+pub(crate) fn write(kind: &str, header: &impl Serialize, tensors: &[Tensor]) -> Result<Vec<u8>> {
     let text = serde_json::to_string(&Envelope {
         format: FORMAT,
         version: env!("CARGO_PKG_VERSION").into(),
@@ -71,7 +71,7 @@ pub(super) fn write(kind: &str, header: &impl Serialize, tensors: &[Tensor]) -> 
     serialize(views, Some(HashMap::from([(KEY.to_owned(), text)]))).map_err(invalid)
 }
 
-/// What a file holds: `ridge`, `features`, `kernel`, `moments` or `checkpoint`.
+/// What a file holds: `ridge`, `features`, `kernel`, `moments`, `checkpoint` or `release`.
 pub fn kind_of(bytes: &[u8]) -> Result<String> {
     let Format { format, kind } = serde_json::from_str(&text_of(bytes)?).map_err(invalid)?;
     if format > FORMAT {
@@ -84,7 +84,7 @@ pub fn kind_of(bytes: &[u8]) -> Result<String> {
 }
 
 /// The header and the tensors of a file of this kind.
-pub(super) fn read<'b, H: DeserializeOwned>(
+pub(crate) fn read<'b, H: DeserializeOwned>(
     bytes: &'b [u8],
     kind: &str,
 ) -> Result<(H, SafeTensors<'b>)> {
@@ -108,7 +108,7 @@ fn text_of(bytes: &[u8]) -> Result<String> {
 }
 
 /// A tensor of finite numbers and its shape.
-pub(super) fn numbers(
+pub(crate) fn numbers(
     tensors: &SafeTensors,
     name: &str,
     dimensions: usize,
@@ -129,7 +129,7 @@ pub(super) fn numbers(
     Ok((values, tensor.shape().to_vec()))
 }
 
-pub(super) fn require(holds: bool, what: &str) -> Result<()> {
+pub(crate) fn require(holds: bool, what: &str) -> Result<()> {
     if holds {
         Ok(())
     } else {
@@ -137,7 +137,7 @@ pub(super) fn require(holds: bool, what: &str) -> Result<()> {
     }
 }
 
-pub(super) fn invalid(problem: impl std::fmt::Display) -> Error {
+pub(crate) fn invalid(problem: impl std::fmt::Display) -> Error {
     Error::InvalidModel {
         problem: problem.to_string(),
     }

@@ -1,7 +1,7 @@
 //! A model that can leave the program: a table's columns in, scores out, and bytes to keep it in.
 
 mod bytes;
-mod container;
+pub(crate) mod container;
 mod labels;
 mod moments;
 mod transformer;

@@ -2,20 +2,40 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::settings::{ReleaseMethod, ReleaseSettings};
-use crate::column::Column;
-use crate::error::{Error, Result, Warning};
-use crate::partition::{Partition, Uses};
-use crate::sensitive::Sensitive;
+use super::columns::{ColumnForm, ColumnMap};
+use super::draw::Draws;
+use super::settings::{MissingFeatures, ReleaseMethod};
+use crate::column::{Column, Values};
+use crate::encoder::find;
+use crate::error::{Error, Result};
+use crate::oblivious::check_strength;
+use crate::partition::{Partition, UnseenCategory, Uses};
+use crate::sensitive::{Kind, Sensitive};
 use crate::watch::Watch;
 
-/// A fitted release. It holds values of the reference rows: keep it as safe as the data.
+/// A fitted release: from the features and the S of any rows to their released features.
+///
+/// It holds values of the reference rows: keep it as safe as the data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Release {
-    method: ReleaseMethod,
-    partition: Partition,
-    columns: Vec<String>,
+    pub(super) method: ReleaseMethod,
+    pub(super) strength: f64,
+    pub(super) missing: MissingFeatures,
+    /// A category of a feature that no reference row has.
+    pub(super) unseen: UnseenCategory,
+    pub(super) seed: u64,
+    pub(super) partition: Partition,
+    pub(super) forms: Vec<ColumnForm>,
+    pub(super) maps: Maps,
+}
+
+/// How values are made. A method that looks at all columns together has an arm of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Maps {
+    /// One map for each column, in order.
+    Columns(Vec<ColumnMap>),
 }
 
 /// A released table.
@@ -31,33 +51,81 @@ pub struct Released {
     pub unseen: usize,
 }
 
-impl ReleaseSettings {
-    /// Fits a release to reference rows; `weights` say how often each row counts.
-    pub fn fit(
-        &self,
-        features: &[Column],
-        sensitive: &Sensitive,
-        weights: Option<&[f64]>,
-        watch: &Watch,
-    ) -> Result<(Release, Vec<Warning>)> {
-        self.check(features)?;
-        let _ = (sensitive, weights);
-        watch.check()?;
-        Err(Error::Interrupted)
-    }
-}
-
 impl Release {
-    /// The released values of the rows of a table, whose columns are found by name.
+    /// The released values of the rows of a table, whose columns are found by name; other columns are left out.
+    ///
+    /// A number outside its column's range is moved to the range's end. A category of a feature that no reference row has is refused, or
+    /// left as it is and counted, by the partition's policy for unknown categories. Every released value depends on its own row alone,
+    /// but that equal rows are spread evenly over the values that they may have.
     pub fn transform(
         &self,
         features: &[Column],
         sensitive: &Sensitive,
         watch: &Watch,
     ) -> Result<Released> {
-        let _ = (features, sensitive);
-        watch.check()?;
-        Err(Error::Interrupted)
+        let rows = sensitive.len();
+        self.check_columns(features, rows)?;
+        let read = self
+            .forms
+            .iter()
+            .map(|form| form.read(features, self.missing, self.unseen));
+        let read = read.collect::<Result<Vec<_>>>()?;
+        let assignment = self.partition.assign(sensitive)?;
+        let draws = self.draws(features, sensitive)?;
+        let mut released = Released {
+            columns: Vec::new(),
+            uses: assignment.uses,
+            clipped: read.iter().map(|column| column.clipped).sum(),
+            unseen: read.iter().map(|column| column.unseen).sum(),
+        };
+        released.uses.unseen_level = released.unseen;
+        watch.begin("releasing columns", self.forms.len())?;
+        let Maps::Columns(maps) = &self.maps;
+        for ((form, map), read) in self.forms.iter().zip(maps).zip(read) {
+            let own = (form.name.as_str(), &draws);
+            let values = map.apply(&read.values, &assignment, own, self.strength)?;
+            released.columns.push(form.write(read, &values));
+            watch.advance();
+            watch.check()?;
+        }
+        Ok(released)
+    }
+
+    /// What is drawn for rows: from their features and sensitive values as the fit read them.
+    fn draws(&self, features: &[Column], sensitive: &Sensitive) -> Result<Draws> {
+        let mut columns = Vec::new();
+        for form in &self.forms {
+            columns.push(form.as_given(find(features, &form.name)?)?);
+        }
+        for name in self.partition.needs() {
+            let mut column = sensitive.column(name)?.clone();
+            // A number and its text are one category.
+            if self
+                .partition
+                .columns()
+                .any(|own| own == (name, Kind::Categorical))
+            {
+                let (levels, codes) = column.to_categories();
+                column.values = Values::Categories { levels, codes };
+            }
+            columns.push(column);
+        }
+        Ok(Draws::new(self.seed, sensitive.len(), columns.iter()))
+    }
+
+    fn check_columns(&self, features: &[Column], rows: usize) -> Result<()> {
+        for form in &self.forms {
+            let own = features.iter().filter(|column| column.name == form.name);
+            let count = own.clone().count();
+            if count > 1 {
+                return Err(Error::DuplicateColumn {
+                    name: form.name.clone(),
+                    count,
+                });
+            }
+            check_length(own, rows)?;
+        }
+        Ok(())
     }
 
     /// How values are made.
@@ -65,9 +133,14 @@ impl Release {
         self.method
     }
 
+    /// t
+    pub fn strength(&self) -> f64 {
+        self.strength
+    }
+
     /// The names of the columns, in order.
     pub fn columns(&self) -> Vec<&str> {
-        self.columns.iter().map(String::as_str).collect()
+        self.forms.iter().map(|form| form.name.as_str()).collect()
     }
 
     /// The names of the sensitive columns, all needed to transform.
@@ -80,14 +153,39 @@ impl Release {
         &self.partition
     }
 
-    /// The bytes of the file. The same release gives the same bytes.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        Err(Error::Interrupted)
+    /// Refuses what cannot have come from a fit (a damaged or hostile file).
+    pub(crate) fn is_sound(&self) -> bool {
+        let Maps::Columns(maps) = &self.maps;
+        check_strength(self.strength).is_ok()
+            && self.partition.is_sound()
+            && !self.partition.leaves_out()
+            && !self.forms.is_empty()
+            && maps.len() == self.forms.len()
+            && self.forms.iter().all(ColumnForm::is_sound)
+            && maps
+                .iter()
+                .zip(&self.forms)
+                .all(|(map, form)| map.is_sound(form, &self.partition))
     }
 
-    /// Reads a file, trusting nothing in it.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let _ = bytes;
-        Err(Error::Interrupted)
+    /// All numbers of which there may be many, in a fixed order: a file keeps them apart from its header.
+    pub(crate) fn numbers(&mut self) -> Vec<&mut Vec<f64>> {
+        let Maps::Columns(maps) = &mut self.maps;
+        maps.iter_mut().flat_map(ColumnMap::numbers).collect()
+    }
+}
+
+/// Refuses columns of another length.
+pub(super) fn check_length<'c>(
+    mut columns: impl Iterator<Item = &'c Column>,
+    rows: usize,
+) -> Result<()> {
+    match columns.find(|column| column.len() != rows) {
+        None => Ok(()),
+        Some(column) => Err(Error::Length {
+            what: "a column to release",
+            found: column.len(),
+            needed: rows,
+        }),
     }
 }

@@ -4,8 +4,20 @@
 //! table is not anonymised: rows stay rows of people, and one that knows much of a person can find the person's row.
 
 mod apply;
+mod bytes;
+mod columns;
+mod conditional;
+mod coupling;
+mod draw;
+mod fit;
+mod format;
+mod measures;
+mod quantile;
 mod report;
+mod residual;
 mod settings;
+mod smooth;
+mod steps;
 mod study;
 
 pub use apply::{Release, Released};

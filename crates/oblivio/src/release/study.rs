@@ -1,10 +1,18 @@
 //! What a release does to rows that it was not fitted on.
 
+use super::apply::{Maps, Release, Released};
+use super::columns::ColumnMap;
+use super::measures::{column_reports, utility};
 use super::report::ReleaseReport;
-use super::settings::ReleaseSettings;
-use crate::audit::AuditSettings;
+use super::settings::{MissingFeatures, ReleaseMethod, ReleaseSettings};
+use crate::audit::{Audit, AuditRows, AuditSettings};
 use crate::column::Column;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Warning};
+use crate::frontier::{Parts, split};
+use crate::named::Named;
+use crate::partition::{PartitionRule, Policies, UnseenCategory};
+use crate::points::check_weights;
+use crate::random;
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
 
@@ -42,17 +50,192 @@ impl Default for StudySettings {
     }
 }
 
+impl ReleaseRows {
+    pub(super) fn select(&self, rows: &[usize]) -> Self {
+        let weights = self.weights.as_ref();
+        Self {
+            features: self.features.iter().map(|c| c.select(rows)).collect(),
+            sensitive: self.sensitive.select(rows),
+            target: self.target.as_ref().map(|c| c.select(rows)),
+            weights: weights.map(|weights| rows.iter().map(|&i| weights[i]).collect()),
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let needed = self.sensitive.len();
+        for column in self.features.iter().chain(&self.target) {
+            if column.len() != needed {
+                return Err(Error::Length {
+                    what: "a column of the study",
+                    found: column.len(),
+                    needed,
+                });
+            }
+        }
+        self.weights
+            .as_ref()
+            .map_or(Ok(()), |weights| check_weights(weights, needed))
+    }
+}
+
 impl ReleaseSettings {
     /// Fits on some of the rows, releases the others and measures these: how much they depend on S before and after, how far values
     /// moved, and what can still be learned from them. Rows of the fit are never measured.
+    ///
+    /// A category that only held-out rows have is no mistake of theirs: it is left as it is, or taken as the whole population, whatever
+    /// the policy for unknown categories.
     pub fn study(
         &self,
         rows: &ReleaseRows,
         study: &StudySettings,
         watch: &Watch,
     ) -> Result<ReleaseReport> {
-        let _ = (rows, study);
-        watch.check()?;
-        Err(Error::Interrupted)
+        rows.check()?;
+        let weight = |i: &usize| {
+            rows.weights
+                .as_ref()
+                .is_none_or(|weights| weights[*i] > 0.0)
+        };
+        let counted: Vec<usize> = (0..rows.sensitive.len()).filter(weight).collect();
+        let looked_at = random::sample(&counted, study.most_rows, self.seed);
+        let Parts { training, held_out } = split(looked_at.len(), None, study.held_out, self.seed)?;
+        let part = |part: &[usize]| {
+            let rows_of: Vec<usize> = part.iter().map(|&i| looked_at[i]).collect();
+            rows.select(&rows_of)
+        };
+        let (taught, held) = (part(&training), part(&held_out));
+        let settings = self.lenient(&rows.sensitive);
+        let weights = taught.weights.as_deref();
+        let (release, warnings) =
+            settings.fit(&taught.features, &taught.sensitive, weights, watch)?;
+        let released = release.transform(&held.features, &held.sensitive, watch)?;
+        let audit = AuditSettings {
+            rule: study.audit.rule.settled(&rows.sensitive),
+            ..study.audit.clone()
+        };
+        let before = audited(&audit, &held, &held.features, watch)?;
+        let after = audited(&audit, &held, &released.columns, watch)?;
+        let (utility, remarks) = utility(&held, &released.columns, &audit.resampling, watch)?;
+        let mut notes = notes(&release, &released, &warnings);
+        notes.extend(remarks);
+        Ok(ReleaseReport {
+            method: self.method.name().into(),
+            rows: looked_at.len(),
+            training_rows: training.len(),
+            held_out_rows: held_out.len(),
+            sensitive: release
+                .sensitive_columns()
+                .into_iter()
+                .map(Into::into)
+                .collect(),
+            before,
+            after,
+            columns: column_reports(&release, &held, &released.columns),
+            utility,
+            path: Vec::new(),
+            certified: None,
+            notes,
+        })
     }
+
+    /// The same, refusing nothing that only some of the rows have; kinds of sensitive columns are those of all rows.
+    fn lenient(&self, sensitive: &Sensitive) -> Self {
+        let policies = self.partition.policies;
+        let category = match policies.category {
+            UnseenCategory::Error => UnseenCategory::Population,
+            other => other,
+        };
+        let policies = Policies {
+            category,
+            ..policies
+        };
+        Self {
+            partition: PartitionRule {
+                policies,
+                ..self.partition.settled(sensitive)
+            },
+            ..self.clone()
+        }
+    }
+}
+
+fn audited(
+    settings: &AuditSettings,
+    held: &ReleaseRows,
+    features: &[Column],
+    watch: &Watch,
+) -> Result<Audit> {
+    let rows = AuditRows {
+        subjects: Vec::new(),
+        features: features.to_vec(),
+        whole_table: true,
+        sensitive: held.sensitive.clone(),
+        truth: None,
+        weights: held.weights.clone(),
+    };
+    settings.run(&rows, watch)
+}
+
+/// What the reader should know.
+fn notes(release: &Release, released: &Released, warnings: &[Warning]) -> Vec<String> {
+    let mut notes = vec![
+        "a released table is not anonymised: its rows are still those of people, and some can be found again".into(),
+        "all numbers here are of rows that the release was not fitted on".into(),
+    ];
+    if release.method != ReleaseMethod::Projection {
+        notes.push(
+            "each column is repaired by itself: what columns say of S only together is left, and the adversary's score shows how much"
+                .into(),
+        );
+    }
+    if release.strength < 1.0 {
+        notes.push(format!(
+            "at strength {} some of the dependence is left on purpose",
+            release.strength
+        ));
+    }
+    if release.missing == MissingFeatures::Keep {
+        notes.push("missing values stay missing: that they are may itself depend on S".into());
+    }
+    let Maps::Columns(maps) = &release.maps;
+    let own = maps.iter().zip(release.columns());
+    let names = |drawn: bool| {
+        let quantile = |map: &ColumnMap| matches!(map, ColumnMap::Quantile(_));
+        let wanted = own.clone().filter(|(map, _)| {
+            if drawn {
+                map.is_drawn()
+            } else {
+                quantile(map) && !map.is_drawn()
+            }
+        });
+        wanted
+            .map(|(_, name)| format!("`{name}`"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let (drawn, placed) = (names(true), names(false));
+    if !drawn.is_empty() {
+        notes.push(format!(
+            "values are drawn by seed and the row's own contents in {drawn}: equal values can come out different"
+        ));
+    }
+    if !placed.is_empty() {
+        notes.push(format!(
+            "in {placed} only the places of equal or neighbouring values are drawn by seed and the row's own contents"
+        ));
+    }
+    if released.clipped > 0 {
+        notes.push(format!(
+            "{} held-out values lay outside the range of their column and were moved to its end",
+            released.clipped
+        ));
+    }
+    if released.unseen > 0 {
+        notes.push(format!(
+            "{} held-out values are of categories that no reference row has, and were left as they are",
+            released.unseen
+        ));
+    }
+    notes.extend(warnings.iter().map(ToString::to_string));
+    notes
 }
