@@ -29,6 +29,7 @@ pub(crate) enum Command {
     Transform(cmd::transform::Args),
     Audit(Box<cmd::audit::Args>),
     Frontier(Box<cmd::frontier::Args>),
+    Release(Box<cmd::release::Args>),
     Inspect(cmd::inspect::Args),
     Refresh(cmd::refresh::Args),
     Simulate(cmd::simulate::Args),

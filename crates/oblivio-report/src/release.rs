@@ -4,7 +4,7 @@ use oblivio::{
     AdversaryScore, Against, Audit, Finding, Measure, ReleaseReport, Role, Subject, Utility,
 };
 
-use crate::answer::{Answer, judgement, unnoticed};
+use crate::answer::{Answer, extent, judgement, unnoticed};
 use crate::number::{count, short};
 use crate::pair::{Change, Pair, pairs};
 use crate::text::{self, list};
@@ -76,15 +76,22 @@ pub fn release_answer(report: &ReleaseReport) -> Answer {
     let Some(lead) = lead.or(changes.first()) else {
         return nothing(&rows);
     };
-    let dependent = |change: &&Change| change.before.is_some_and(|before| before.detectable);
-    let headline = if changes.iter().any(|change| change.now.detectable) {
-        let more = if lead.is_worse() {
-            "more"
+    let everything: Vec<Change> = audit
+        .against
+        .iter()
+        .flat_map(|against| pair.changes(&audit, against))
+        .collect();
+    let was = |change: &Change| change.before.is_some_and(|before| before.detectable);
+    let headline = if everything.iter().any(|change| change.now.detectable) {
+        let size = extent(&everything);
+        if lead.is_worse() {
+            format!(
+                "The released columns depend more on {columns} than the original ones, {rows}: {size}."
+            )
         } else {
-            "still some"
-        };
-        format!("There is {more} of {columns} to be found in the released columns, {rows}.")
-    } else if changes.iter().any(|change| dependent(&change)) {
+            format!("The released columns still depend on {columns}, {rows}: {size}.")
+        }
+    } else if everything.iter().any(was) {
         format!(
             "The original columns depend on {columns}; in the released ones no dependence was detected, {rows}."
         )

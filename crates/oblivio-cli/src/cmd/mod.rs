@@ -9,6 +9,7 @@ pub(crate) mod inspect;
 mod kernel;
 pub(crate) mod predict;
 pub(crate) mod refresh;
+pub(crate) mod release;
 pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod stream;

@@ -233,7 +233,7 @@ fn number(text: Option<&str>) -> Option<f64> {
 }
 
 /// Digits behind a leading zero are a code, such as a postal one: as numbers, different codes would be one.
-fn is_code(text: &str) -> bool {
+pub(super) fn is_code(text: &str) -> bool {
     let digits = text.trim_start_matches(['-', '+']).as_bytes();
     digits.len() > 1 && digits[0] == b'0' && digits[1].is_ascii_digit()
 }

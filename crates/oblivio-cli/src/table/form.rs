@@ -6,6 +6,7 @@ use anyhow::Result;
 use arrow_schema::DataType;
 use oblivio::{Column, Values};
 
+use super::csv::is_code;
 use super::parquet::Types;
 use super::source::Source;
 
@@ -13,6 +14,8 @@ use super::source::Source;
 #[derive(Clone, Debug, Default)]
 pub struct Form {
     pub(super) types: Types,
+    /// Whether a file says so, and not only its text.
+    pub(super) typed: bool,
     pub(super) spellings: BTreeMap<String, Spelling>,
 }
 
@@ -34,19 +37,21 @@ impl Form {
     /// The form of these columns, for which every value is looked at.
     pub fn of(source: &Source, names: &[String]) -> Result<Self> {
         let mut spellings: BTreeMap<String, Spelling> = BTreeMap::new();
-        for batch in source.verbatim().batches(names, 0)? {
+        for batch in source.verbatim(names).batches(names, 0)? {
             for column in batch?.columns() {
                 let spelling = spellings.entry(column.name.clone()).or_default();
                 spelling.look(column);
             }
         }
-        let mut types = source.types()?;
-        if types.is_empty() {
-            let known = spellings.iter();
-            let known = known.filter_map(|(name, own)| Some((name.clone(), own.data_type()?)));
-            types = known.collect();
-        }
-        Ok(Self { types, spellings })
+        let declared = source.types()?;
+        let typed = !declared.is_empty();
+        let known = spellings.iter();
+        let guessed = known.filter_map(|(name, own)| Some((name.clone(), own.data_type()?)));
+        Ok(Self {
+            types: if typed { declared } else { guessed.collect() },
+            typed,
+            spellings,
+        })
     }
 }
 
@@ -61,7 +66,7 @@ impl Spelling {
                 .position(|word| level.eq_ignore_ascii_case(word));
             if let Some(at) = truth {
                 self.truth[at].get_or_insert_with(|| level.clone());
-            } else if level.parse::<f64>().is_err() {
+            } else if is_code(level) || level.parse::<f64>().is_err() {
                 self.texts = true;
             } else if level.contains(['.', 'e', 'E']) {
                 self.points += 1;

@@ -22,8 +22,6 @@ pub struct ReadOptions {
     pub categorical: Vec<String>,
     /// Columns to read as numbers, though they are stored as text.
     pub numeric: Vec<String>,
-    /// Columns that nobody looks into, to be read as the text that they are: no digit of a long number is lost.
-    pub verbatim: Vec<String>,
 }
 
 /// First bytes of files that are neither CSV nor Parquet, and what to do with those.

@@ -50,7 +50,7 @@ impl Sink {
         Self { form, ..self }
     }
 
-    /// The columns that could not have the type they should.
+    /// The columns that could not keep their type.
     pub fn lost_types(&self) -> &[String] {
         &self.lost
     }
@@ -62,7 +62,9 @@ impl Sink {
         self.check_layout(columns)?;
         if let Encoder::Parquet(encoder) = &mut self.encoder {
             let types = std::mem::take(&mut self.form.types);
-            self.lost.extend(encoder.settle(columns, types));
+            let lost = encoder.settle(columns, types);
+            self.lost
+                .extend(lost.into_iter().filter(|_| self.form.typed));
         }
         // A table without rows still has its header.
         for start in (0..rows.max(1)).step_by(ROWS) {

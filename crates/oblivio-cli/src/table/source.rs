@@ -132,11 +132,6 @@ impl Source {
             let position = self.position(name)?;
             self.columns[position].declared = Declared::Numbers;
         }
-        for name in &options.verbatim {
-            let position = self.position(name)?;
-            self.columns[position].declared = Declared::Verbatim;
-            self.columns[position].kind = Kind::Texts;
-        }
         Ok(())
     }
 
@@ -185,16 +180,16 @@ impl Source {
         })
     }
 
-    /// The same columns as the text that they are.
-    pub(super) fn verbatim(&self) -> Self {
-        let columns = self.columns.iter().map(|column| Settled {
-            name: column.name.clone(),
-            kind: Kind::Texts,
-            declared: Declared::Verbatim,
-        });
+    /// The same with these columns read as the text that they are, for whoever only copies them: no digit of a long number is lost.
+    pub fn verbatim(&self, names: &[String]) -> Self {
+        let mut columns = self.columns.clone();
+        let own = columns.iter_mut().filter(|own| names.contains(&own.name));
+        for column in own {
+            (column.kind, column.declared) = (Kind::Texts, Declared::Verbatim);
+        }
         Self {
             files: self.files.clone(),
-            columns: columns.collect(),
+            columns,
         }
     }
 

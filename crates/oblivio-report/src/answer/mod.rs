@@ -134,7 +134,7 @@ fn hardly(changes: &[Change], shuffles: usize) -> bool {
 }
 
 /// By how many measures the dependence is detectable, and by how many it is large.
-fn extent(changes: &[Change]) -> String {
+pub(crate) fn extent(changes: &[Change]) -> String {
     let of = changes.len();
     let detectable = changes.iter().filter(|change| change.now.detectable);
     let large = changes.iter().filter(|change| change.now.large);

@@ -193,7 +193,6 @@ impl Args {
             delimiter: self.delimiter,
             categorical: self.categorical.clone(),
             numeric: self.continuous.clone(),
-            ..ReadOptions::default()
         }
     }
 

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 pub(crate) use self::args::Args;
 use self::gate::{Side, Verdict, verdicts};
 use self::page::Report;
+pub(super) use self::print::measures;
 use self::rows::{Columns, Models};
 use crate::cmd::stream::opened;
 use crate::cmd::written::{self, Kind};

@@ -314,7 +314,6 @@ impl Options {
             delimiter: self.delimiter,
             categorical: self.categorical.clone(),
             numeric: self.continuous.clone(),
-            ..ReadOptions::default()
         }
     }
 

@@ -38,6 +38,15 @@ fn csv_is_spelt_as_it_was() {
 }
 
 #[test]
+fn what_is_only_copied_keeps_its_digits() {
+    let text = "id,x\n12345678901234567891,1\n1.50,2\n,3\n";
+    let source = source(text.as_bytes(), None, &ReadOptions::default()).unwrap();
+    let digits = [Some("12345678901234567891"), Some("1.50"), None];
+    let table = source.verbatim(&["id".into()]).table().unwrap();
+    assert_eq!(table.columns()[0], Column::texts("id", digits));
+}
+
+#[test]
 fn text_has_types_where_they_are_plain() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("again.parquet");
@@ -91,11 +100,8 @@ fn typed() -> Vec<u8> {
 
 #[test]
 fn a_table_can_have_the_types_of_another() {
-    let options = ReadOptions {
-        verbatim: vec!["id".into()],
-        ..ReadOptions::default()
-    };
-    let source = source(&typed(), None, &options).unwrap();
+    let open = |bytes: &[u8]| source(bytes, None, &ReadOptions::default()).unwrap();
+    let source = open(&typed()).verbatim(&["id".into()]);
     let names: Vec<String> = source.names().map(str::to_owned).collect();
     let table = source.table().unwrap();
     assert_eq!(
@@ -114,7 +120,7 @@ fn a_table_can_have_the_types_of_another() {
         sink.write(columns).unwrap();
         let lost = sink.lost_types().to_vec();
         sink.finish().unwrap();
-        let again = super::source(&std::fs::read(&path).unwrap(), None, &options).unwrap();
+        let again = open(&std::fs::read(&path).unwrap()).verbatim(&["id".into()]);
         (lost, again)
     };
     let (lost, again) = write(table.columns());

@@ -104,7 +104,6 @@ fn types_are_overridden_by_name() {
         delimiter: None,
         categorical: categorical.iter().map(ToString::to_string).collect(),
         numeric: numeric.iter().map(ToString::to_string).collect(),
-        ..ReadOptions::default()
     };
     let text = "code,group\n1,a\n1.0,b\n,a\n";
     let table = parse(text, &options(&["code"], &[])).unwrap();
@@ -129,15 +128,4 @@ fn types_are_overridden_by_name() {
         panic!("not numbers");
     };
     assert!(numbers[0] == 1.5 && numbers[1].is_nan() && numbers[2] == 2.0);
-}
-
-#[test]
-fn what_nobody_looks_into_keeps_its_digits() {
-    let options = ReadOptions {
-        verbatim: vec!["id".into()],
-        ..ReadOptions::default()
-    };
-    let digits = [Some("12345678901234567891"), Some("1.50"), None];
-    let table = parse("id,x\n12345678901234567891,1\n1.50,2\n,3\n", &options).unwrap();
-    assert_eq!(table.columns()[0], Column::texts("id", digits));
 }

@@ -212,7 +212,6 @@ fn what_the_user_declares_holds_in_every_batch() {
         delimiter: None,
         categorical: vec![categorical.into()],
         numeric: vec![numeric.into()],
-        ..ReadOptions::default()
     };
     let source = Source::open(&paths, &options("code", "n")).unwrap();
     assert!(!source.is_number("code").unwrap() && source.is_number("n").unwrap());
