@@ -51,14 +51,21 @@ pub(super) fn write(outputs: &[PathBuf], text: impl Fn(Kind) -> String) -> Resul
     for path in outputs {
         let kind = Kind::of(path).unwrap_or(Kind::Page);
         table::write_bytes(path, text(kind).as_bytes())?;
-        if kind == Kind::Page && !oblivio_report::HAS_CHARTS {
-            report::remark(format_args!(
-                "note: this program was built without the chart bundle: {} has tables in place of charts",
-                path.display()
-            ));
-        }
     }
     Ok(())
+}
+
+/// Says of pages that should have charts that they have none, if so.
+pub(super) fn say_if_without_charts(outputs: &[PathBuf]) {
+    let pages = outputs
+        .iter()
+        .filter(|path| Kind::of(path) == Some(Kind::Page));
+    for path in pages.filter(|_| !oblivio_report::HAS_CHARTS) {
+        report::remark(format_args!(
+            "note: this program was built without the chart bundle: {} has tables in place of charts",
+            path.display()
+        ));
+    }
 }
 
 /// The names of files without their folders.

@@ -49,6 +49,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<bool> {
         audit: &audit,
     };
     written::write(&args.output, |kind| text(kind, &report, &verdicts))?;
+    written::say_if_without_charts(&args.output);
     if args.json {
         report::json(&as_json(&audit, &report, &verdicts))?;
     } else {

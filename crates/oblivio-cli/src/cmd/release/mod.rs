@@ -51,8 +51,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     let mut sink = Sink::create(&args.output)?.of_form(form);
     sink.write(&written)?;
     let notes = notes(&made, sink.lost_types());
-    let new = notes.into_iter().filter(|note| !found.notes.contains(note));
-    found.notes.extend(new.collect::<Vec<_>>());
+    found.notes.extend(new_among(notes, &found.notes));
     let report = Report {
         title: args.title.clone().unwrap_or_else(|| written::names(&data)),
         facts: facts(args, &data, &columns),
@@ -128,6 +127,14 @@ fn notes(made: &Made, lost: &[String]) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// What the study has not said already, be it with other numbers.
+fn new_among(notes: Vec<String>, known: &[String]) -> Vec<String> {
+    let words = |note: &String| note.replace(|c: char| c.is_ascii_digit(), "");
+    let known: Vec<String> = known.iter().map(words).collect();
+    let is_new = |note: &String| !known.contains(&words(note));
+    notes.into_iter().filter(is_new).collect()
 }
 
 /// A release with all that is said about it.
