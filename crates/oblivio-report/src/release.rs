@@ -4,7 +4,7 @@ use oblivio::{
     AdversaryScore, Against, Audit, Finding, Measure, ReleaseReport, Role, Subject, Utility,
 };
 
-use crate::answer::{Answer, extent, judgement, unnoticed};
+use crate::answer::{Answer, extent, hardly, judgement, unnoticed};
 use crate::number::{count, short};
 use crate::pair::{Change, Pair, pairs};
 use crate::text::{self, list};
@@ -84,7 +84,11 @@ pub fn release_answer(report: &ReleaseReport) -> Answer {
     let was = |change: &Change| change.before.is_some_and(|before| before.detectable);
     let headline = if everything.iter().any(|change| change.now.detectable) {
         let size = extent(&everything);
-        if lead.is_worse() {
+        if hardly(&everything, audit.resampling.permutations) {
+            format!(
+                "The released columns depend on {columns} hardly more than chance gives, {rows}: {size}."
+            )
+        } else if lead.is_worse() {
             format!(
                 "The released columns depend more on {columns} than the original ones, {rows}: {size}."
             )

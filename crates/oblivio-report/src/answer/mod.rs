@@ -126,7 +126,7 @@ fn verdict(pair: &Pair, against: &Against, changes: &[Change], shuffles: usize) 
 
 /// Whether what is detectable may well be chance, as many measures were taken: none of them is as rare as one case of twenty
 /// shared among all, nor beyond all shuffles.
-fn hardly(changes: &[Change], shuffles: usize) -> bool {
+pub(crate) fn hardly(changes: &[Change], shuffles: usize) -> bool {
     let rarest = changes.iter().map(|change| change.now.measured.p_value);
     let rarest = rarest.fold(1.0, f64::min);
     let beyond_all = (1.0 + 1e-9) / (shuffles as f64 + 1.0);

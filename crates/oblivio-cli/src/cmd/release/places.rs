@@ -24,7 +24,6 @@ pub(super) fn reports(args: &Args) -> Vec<PathBuf> {
 /// Refuses what cannot be written.
 pub(super) fn check(args: &Args, data: &[PathBuf], reports: &[PathBuf]) -> Result<()> {
     let inputs: Vec<&Path> = data.iter().map(PathBuf::as_path).collect();
-    written::check(reports, &inputs)?;
     let others: Vec<&PathBuf> = [&args.output].into_iter().chain(&args.model).collect();
     for (k, path) in others.iter().enumerate() {
         ensure!(
@@ -35,5 +34,5 @@ pub(super) fn check(args: &Args, data: &[PathBuf], reports: &[PathBuf]) -> Resul
         table::keep_apart(path, &inputs)?;
         table::check_place(path)?;
     }
-    Ok(())
+    written::check(reports, &inputs)
 }
