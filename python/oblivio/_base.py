@@ -345,9 +345,7 @@ def _named(ids: Any, names: list[str]) -> list[str]:
     return found
 
 
-def bounds_of(
-    bounds: Any, names: list[str], parameter: str = "sensitive_bounds"
-) -> list[tuple[str, float, float]]:
+def bounds_of(bounds: Any, names: list[str], parameter: str = "sensitive_bounds") -> list[tuple[str, float, float]]:
     """A pair for all continuous columns, or a dictionary of pairs."""
     if bounds is None:
         return []

@@ -14,8 +14,8 @@ from oblivio._base import ObliviousEstimator, bounds_of, check_rows, count, numb
 from oblivio._files import Saved
 from oblivio._input import ANYWHERE, Features, NamedColumn, OblivioWarning, columns_of, warn
 from oblivio._oblivio import InvalidInputError
-from oblivio._released import like
 from oblivio._release_report import ReleaseReport
+from oblivio._released import like
 
 
 class ObliviousRelease(
@@ -27,8 +27,8 @@ class ObliviousRelease(
     """The rows of X again, with the sensitive features' influence taken out of their values.
 
     What comes out has the columns, the types and the kind of what goes in: a frame for a frame, an array for an array.
-    Sensitive features that are columns of X stay as they were. Use it where people need rows; where they need a score, a
-    predictor such as :class:`ObliviousRidge` promises more and costs less.
+    Sensitive features that are columns of X stay as they were. Use it where people need rows; where they need a score,
+    a predictor such as :class:`ObliviousRidge` promises more and costs less.
 
     A released table is not anonymised. Rows are still the rows of people.
 
@@ -40,8 +40,8 @@ class ObliviousRelease(
         oblivious ones. The first two look at each column by itself.
     strength : float, default=1.0
         0 changes nothing, 1 takes out all that the method can.
-    conditional_mean, cells, binning, min_rows, handle_unknown, handle_missing, sensitive_bounds, sensitive_feature_ids, \
-categorical_features, categorical_sensitive, random_state, verbose
+    conditional_mean, cells, binning, min_rows, handle_unknown, handle_missing, sensitive_bounds, \
+sensitive_feature_ids, categorical_features, categorical_sensitive, random_state, verbose
         As in :class:`ObliviousRidge`; ``handle_missing="sensitive-free"`` is refused.
     missing_values : {"error", "keep"}, default="error"
         Missing values of features: refuse them, or keep them missing.
@@ -52,7 +52,7 @@ categorical_features, categorical_sensitive, random_state, verbose
     bandwidths : list of float, default=None
         For the method ``"projection"``: the factors of gamma that are tried.
     discrete : {"enumerate", "keep"}, default="enumerate"
-        For the method ``"projection"``: try the values of columns of categories and whole numbers, or leave these alone.
+        For the method ``"projection"``: try the values of columns of categories and whole numbers, or leave these be.
 
     Attributes
     ----------
@@ -135,14 +135,16 @@ categorical_features, categorical_sensitive, random_state, verbose
         ----------
         X : array or frame of shape (n_samples, n_features)
             The rows.
-        y : ignored
+        y : None
+            Not used.
         sensitive_features : array, Series, frame or list, default=None
             The sensitive features, if they are not columns of X named by ``sensitive_feature_ids``. Without any, a
             release changes nothing.
         sample_weight : array of shape (n_samples,), optional
             How often each row counts.
         """
-        vars(self).pop("_file_columns", None)
+        if hasattr(self, "_file_columns"):
+            del self._file_columns
         features, sensitive = self._read_fit(X, sensitive_features)
         model, remarks = _oblivio.ReleaseModel.fit(
             features.table(),
@@ -170,9 +172,7 @@ categorical_features, categorical_sensitive, random_state, verbose
             )
         return like(X, self._places(X), released)
 
-    def fit_transform(
-        self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None) -> Any:
         """Fit, then release the same rows."""
         self.fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         return self.transform(X, sensitive_features=sensitive_features)

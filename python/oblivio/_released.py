@@ -25,9 +25,7 @@ def like(X: Any, places: list[int], released: list[NamedColumn]) -> Any:
     if frame.implementation.is_pyarrow():
         return _arrow(X, places, plain)
     natives = [column.to_native() for column in columns]
-    return X.with_columns(
-        [type(old)(old.name, new).cast(old.dtype) for old, new in zip(natives, plain, strict=True)]
-    )
+    return X.with_columns([type(old)(old.name, new).cast(old.dtype) for old, new in zip(natives, plain, strict=True)])
 
 
 def _array(X: np.ndarray[Any, Any], places: list[int], released: list[Values]) -> np.ndarray[Any, Any]:

@@ -28,7 +28,15 @@ def test_examples_run(name):
 
 
 def test_every_class_has_an_example():
-    for name in ("ObliviousRidge", "ObliviousTransformer", "ObliviousRelease", "ObliviousKernel", "Offset", "Kernel", "Moments"):
+    for name in (
+        "ObliviousRidge",
+        "ObliviousTransformer",
+        "ObliviousRelease",
+        "ObliviousKernel",
+        "Offset",
+        "Kernel",
+        "Moments",
+    ):
         assert ">>> " in inspect.getdoc(getattr(ob, name))
 
 

@@ -59,8 +59,10 @@ def test_less_of_s_is_left(method):
     assert gap[0] > 0.5
     assert gap[1] < 0.15 * gap[0]
     if method == "quantile":
-        shares = [abs((t.town[t.sex == "F"] == "north").mean() - (t.town[t.sex == "M"] == "north").mean())
-                  for t in (table, after)]
+        shares = [
+            abs((t.town[t.sex == "F"] == "north").mean() - (t.town[t.sex == "M"] == "north").mean())
+            for t in (table, after)
+        ]
         assert shares[0] > 0.25
         assert shares[1] < 0.2 * shares[0]
 
