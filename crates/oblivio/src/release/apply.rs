@@ -1,9 +1,12 @@
 //! A fitted release, and what it makes of a table.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
-use super::columns::{ColumnForm, ColumnMap};
+use super::columns::ColumnMap;
 use super::draw::Draws;
+use super::form::ColumnForm;
 use super::settings::{MissingFeatures, ReleaseMethod};
 use crate::column::{Column, Values};
 use crate::encoder::find;
@@ -82,7 +85,7 @@ impl Release {
         watch.begin("releasing columns", self.forms.len())?;
         let Maps::Columns(maps) = &self.maps;
         for ((form, map), read) in self.forms.iter().zip(maps).zip(read) {
-            let own = (form.name.as_str(), &draws);
+            let own = (form, &draws);
             let values = map.apply(&read.values, &assignment, own, self.strength)?;
             released.columns.push(form.write(read, &values));
             watch.advance();
@@ -162,6 +165,7 @@ impl Release {
             && !self.forms.is_empty()
             && maps.len() == self.forms.len()
             && self.forms.iter().all(ColumnForm::is_sound)
+            && self.columns().iter().collect::<HashSet<_>>().len() == self.forms.len()
             && maps
                 .iter()
                 .zip(&self.forms)

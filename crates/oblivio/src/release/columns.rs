@@ -1,4 +1,4 @@
-//! The columns of a release: how they are read and written, and what becomes of their values.
+//! What becomes of the values of each column.
 
 use std::collections::HashSet;
 
@@ -6,50 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use super::conditional::Reference;
 use super::coupling::CouplingMap;
-use super::draw::Draws;
-use super::format::NumberFormat;
+use super::draw::{Draws, Purpose};
+use super::form::{ColumnForm, Form};
 use super::quantile::QuantileMap;
 use super::residual::ResidualMap;
-use super::settings::{ColumnRange, MissingFeatures, ReleaseMethod};
-use crate::column::{Column, MISSING, Values};
-use crate::encoder::{complete, find};
-use crate::error::{Error, Result};
-use crate::partition::{Assignment, Partition, UnseenCategory, effective_rows, listed};
+use super::settings::ReleaseMethod;
+use crate::error::Result;
+use crate::partition::{Assignment, Partition, effective_rows};
 
-/// More categories than this are names of rows.
-const MOST_LEVELS: usize = 1000;
 /// The most values of a column of few values.
 const GRADES: usize = 256;
 /// The fewest rows for each of them, on average.
 const ROWS_PER_GRADE: usize = 10;
 /// Whole numbers of so few values are always a column of few values.
 const WHOLE_GRADES: usize = 20;
-
-/// A column's name, and how its values are written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) struct ColumnForm {
-    pub(super) name: String,
-    pub(super) form: Form,
-}
-
-/// How values are written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Form {
-    Numbers(NumberFormat),
-    /// The categories of the reference rows, in order.
-    Categories(Vec<String>),
-}
-
-/// A column as numbers: its values cut to their range, or the places of its categories; NaN is a missing one.
-pub(super) struct ReadColumn {
-    pub(super) values: Vec<f64>,
-    /// The known categories and, after them, unseen ones.
-    levels: Vec<String>,
-    pub(super) clipped: usize,
-    pub(super) unseen: usize,
-}
 
 /// What becomes of the values of a column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,164 +42,6 @@ pub(super) enum Why {
     NothingKnown,
     /// The method changes numbers only.
     Categories,
-}
-
-impl ColumnForm {
-    /// The form of a column of reference rows.
-    pub(super) fn of(column: &Column, range: Option<&ColumnRange>) -> Result<Self> {
-        let form = match &column.values {
-            Values::Numbers(values) => Form::Numbers(NumberFormat::of(values, range)?),
-            Values::Categories { .. } => {
-                let levels = column.sorted_levels();
-                if levels.len() > MOST_LEVELS {
-                    return Err(Error::InvalidParameter {
-                        name: "the number of categories of a released column",
-                        expected: "at most 1000; leave the column out, or join categories",
-                        value: format!("{} in `{}`", levels.len(), column.name),
-                    });
-                }
-                Form::Categories(levels)
-            }
-        };
-        Ok(Self {
-            name: column.name.clone(),
-            form,
-        })
-    }
-
-    /// `numbers`, `whole numbers` or `categories`.
-    pub(super) fn kind(&self) -> &'static str {
-        match &self.form {
-            Form::Numbers(format) if format.is_whole() => "whole numbers",
-            Form::Numbers(_) => "numbers",
-            Form::Categories(_) => "categories",
-        }
-    }
-
-    pub(super) fn range(&self) -> Option<(f64, f64)> {
-        match &self.form {
-            Form::Numbers(format) => Some((format.low, format.high)),
-            Form::Categories(_) => None,
-        }
-    }
-
-    /// The column of this name in a table.
-    pub(super) fn read(
-        &self,
-        table: &[Column],
-        missing: MissingFeatures,
-        unseen: UnseenCategory,
-    ) -> Result<ReadColumn> {
-        let column = find(table, &self.name)?;
-        match missing {
-            MissingFeatures::Error => complete(column)?,
-            MissingFeatures::Keep => finite(column)?,
-        }
-        match &self.form {
-            Form::Numbers(format) => {
-                let values = column.to_numbers()?;
-                let outside = |v: &&f64| !v.is_nan() && !format.holds(**v);
-                Ok(ReadColumn {
-                    clipped: values.iter().filter(outside).count(),
-                    values: values.iter().map(|v| format.within(*v)).collect(),
-                    levels: Vec::new(),
-                    unseen: 0,
-                })
-            }
-            Form::Categories(known) => {
-                let (found, codes) = column.to_categories();
-                let mut levels = known.clone();
-                let mut places = Vec::with_capacity(found.len());
-                for level in found {
-                    let place = levels.iter().position(|known| *known == level);
-                    places.push(place.unwrap_or(levels.len()));
-                    if place.is_none() {
-                        levels.push(level);
-                    }
-                }
-                let place = |code: &u32| places.get(*code as usize).copied();
-                let places: Vec<Option<usize>> = codes.iter().map(place).collect();
-                let new = |place: &&Option<usize>| place.is_some_and(|p| p >= known.len());
-                let unseen_values = places.iter().filter(new).count();
-                if let Some(Some(place)) = places.iter().find(new)
-                    && unseen == UnseenCategory::Error
-                {
-                    return Err(Error::UnknownLevel {
-                        column: self.name.clone(),
-                        value: levels[*place].clone(),
-                        known: listed(known),
-                    });
-                }
-                let value = |place: &Option<usize>| place.map_or(f64::NAN, |p| p as f64);
-                Ok(ReadColumn {
-                    values: places.iter().map(value).collect(),
-                    levels,
-                    clipped: 0,
-                    unseen: unseen_values,
-                })
-            }
-        }
-    }
-
-    /// The column with values of the kind it had at the fit, whatever a file or frame made of them.
-    pub(super) fn as_given(&self, column: &Column) -> Result<Column> {
-        let values = match (&self.form, &column.values) {
-            (Form::Numbers(_), Values::Categories { .. }) => Values::Numbers(column.to_numbers()?),
-            (Form::Categories(_), Values::Numbers(_)) => {
-                let (levels, codes) = column.to_categories();
-                Values::Categories { levels, codes }
-            }
-            (_, values) => values.clone(),
-        };
-        Ok(Column {
-            name: column.name.clone(),
-            values,
-        })
-    }
-
-    /// The column with these values, written as its own are.
-    pub(super) fn write(&self, read: ReadColumn, released: &[f64]) -> Column {
-        let values = match &self.form {
-            Form::Numbers(format) => {
-                Values::Numbers(released.iter().map(|v| format.written(*v)).collect())
-            }
-            Form::Categories(_) => {
-                let code = |v: &f64| if v.is_nan() { MISSING } else { *v as u32 };
-                Values::Categories {
-                    levels: read.levels,
-                    codes: released.iter().map(code).collect(),
-                }
-            }
-        };
-        Column {
-            name: self.name.clone(),
-            values,
-        }
-    }
-
-    pub(super) fn is_sound(&self) -> bool {
-        match &self.form {
-            Form::Numbers(format) => format.is_sound(),
-            Form::Categories(levels) => {
-                levels.len() <= MOST_LEVELS
-                    && levels.iter().collect::<HashSet<_>>().len() == levels.len()
-            }
-        }
-    }
-}
-
-/// Refuses infinite values, by the column's name; missing ones are let through.
-fn finite(column: &Column) -> Result<()> {
-    if let Values::Numbers(values) = &column.values
-        && let Some(row) = values.iter().position(|v| v.is_infinite())
-    {
-        return Err(Error::NotFinite {
-            name: format!("column `{}`", column.name),
-            row,
-            value: values[row],
-        });
-    }
-    Ok(())
 }
 
 impl ColumnMap {
@@ -283,24 +95,42 @@ impl ColumnMap {
         &self,
         values: &[f64],
         assignment: &Assignment,
-        own: (&str, &Draws),
+        (form, draws): (&ColumnForm, &Draws),
         strength: f64,
     ) -> Result<Vec<f64>> {
-        match self {
-            Self::Kept(_) => Ok(values.to_vec()),
-            Self::Quantile(map) => map.apply(values, assignment, own, strength),
-            Self::Coupling(map) => map.apply(values, assignment, own, strength),
-            Self::Residual(map) => map.apply(values, assignment, strength),
+        let own = (form.name.as_str(), draws);
+        match (self, &form.form) {
+            (Self::Kept(_), _) => Ok(values.to_vec()),
+            (Self::Quantile(map), _) => map.apply(values, assignment, own, strength),
+            (Self::Coupling(map), _) => map.apply(values, assignment, own, strength),
+            (Self::Residual(map), Form::Categories(_)) => map.apply(values, assignment, strength),
+            (Self::Residual(map), Form::Numbers(format)) => {
+                let place = draws.of(&form.name, Purpose::Place);
+                let less = map.apply(values, assignment, strength)?;
+                let less = less.iter().enumerate();
+                Ok(less
+                    .map(|(row, v)| format.drawn(*v, place.at(row)))
+                    .collect())
+            }
         }
     }
 
-    /// Whether values are chosen by draws, and not only the places of equal ones.
+    /// Whether values are chosen by draws.
     pub(super) fn is_drawn(&self) -> bool {
         match self {
             Self::Coupling(_) => true,
             Self::Quantile(map) => map.is_graded(),
             Self::Kept(_) | Self::Residual(_) => false,
         }
+    }
+
+    /// Whether draws only tell equal and neighbouring values apart.
+    pub(super) fn is_placed(&self) -> bool {
+        matches!(self, Self::Quantile(map) if !map.is_graded())
+    }
+
+    pub(super) fn is_residual(&self) -> bool {
+        matches!(self, Self::Residual(_))
     }
 
     /// What is done, in words.
@@ -314,7 +144,9 @@ impl ColumnMap {
             }
             Self::Quantile(_) => "the number of the same rank in the barycentre",
             Self::Coupling(_) => "the shares of all rows, with the fewest changes, drawn",
-            Self::Residual(_) => "less its conditional mean, plus the mean",
+            Self::Residual(_) => {
+                "less its conditional mean, plus the mean; rounded up or down by draw"
+            }
         }
     }
 

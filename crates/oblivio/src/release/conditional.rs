@@ -38,9 +38,8 @@ pub(super) struct Reference<'a> {
 impl<'a> Reference<'a> {
     /// The features of S, where the conditional mean is a regression on them.
     pub(super) fn smooth(&self) -> Option<SmoothRows<'a>> {
-        let features = self.assignment.smooth.as_ref()?;
         Some(SmoothRows {
-            features: features.as_ref(),
+            features: self.assignment.smooth.as_ref()?,
             rows: self.rows,
             weights: self.weights,
             ridge: self.partition.ridge(),
@@ -59,22 +58,18 @@ impl<'a> Reference<'a> {
 impl Conditional {
     /// Learns the distributions of these values; every value is a knot of a regression if there are at most `values_kept`.
     pub(super) fn fit(values: &[f64], reference: Reference, values_kept: usize) -> Result<Self> {
-        match reference.smooth() {
-            Some(table) => {
-                let most = SMOOTH_KNOTS.max(values_kept);
-                SmoothSteps::fit(values, table, most).map(Self::Smooth)
-            }
-            None => {
-                let most = CELL_KNOTS.max(values_kept);
-                let of = |rows: &[(f64, f64)]| Steps::of(rows, most);
-                let Reference {
-                    assignment,
-                    weights,
-                    ..
-                } = reference;
-                ByCell::estimate(values, assignment, weights, of).map(Self::Cells)
-            }
+        if let Some(table) = reference.smooth() {
+            let most = SMOOTH_KNOTS.max(values_kept);
+            return SmoothSteps::fit(values, table, most).map(Self::Smooth);
         }
+        let most = CELL_KNOTS.max(values_kept);
+        let of = |rows: &[(f64, f64)]| Steps::of(rows, most);
+        let Reference {
+            assignment,
+            weights,
+            ..
+        } = reference;
+        ByCell::estimate(values, assignment, weights, of).map(Self::Cells)
     }
 
     /// Something of the distribution of every row.
@@ -97,7 +92,7 @@ impl Conditional {
                     .collect())
             }
             (Self::Smooth(smooth), Some(features)) => {
-                smooth.each(features.as_ref(), |row, steps| of(row, &[(steps, 1.0)]))
+                smooth.each(features, |row, steps| of(row, &[(steps, 1.0)]))
             }
             (Self::Smooth(_), None) => Err(Error::InvalidParameter {
                 name: "what a release is given",

@@ -1,7 +1,8 @@
 //! From reference rows to a release.
 
 use super::apply::{Maps, Release, check_length};
-use super::columns::{ColumnForm, ColumnMap, ReadColumn, Why};
+use super::columns::{ColumnMap, Why};
+use super::form::{ColumnForm, ReadColumn};
 use super::settings::{ReleaseMethod, ReleaseSettings};
 use crate::column::{Column, MISSING, Values};
 use crate::conditioning::{Observed, Of};

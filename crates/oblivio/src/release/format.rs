@@ -72,6 +72,22 @@ impl NumberFormat {
         self.within(value)
     }
 
+    /// One of the two nearest numbers that are written as the column's are, chosen by a draw so that their mean is the number: rounding
+    /// to the nearest would undo a shift of less than half a step.
+    pub(super) fn drawn(self, value: f64, draw: f64) -> f64 {
+        let scale = 10f64.powi(self.decimals.unwrap_or(0));
+        let drawn = (value * scale + draw).floor() / scale;
+        if self
+            .decimals
+            .is_none_or(|digits| rounded(value, digits) == value)
+            || drawn.is_infinite()
+        {
+            value
+        } else {
+            drawn
+        }
+    }
+
     pub(super) fn is_sound(self) -> bool {
         self.low <= self.high
             && self.low.is_finite()
@@ -122,6 +138,15 @@ mod tests {
         assert_eq!(format.written(1.26), 1.3);
         assert_eq!(format.written(9.0), 3.7);
         assert!(format.written(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn drawn_numbers_keep_the_mean() {
+        let format = NumberFormat::of(&[1.0, 4.0], None).unwrap();
+        let drawn = (0..100).map(|k| format.drawn(2.3, f64::from(k) / 100.0));
+        assert!((drawn.sum::<f64>() - 230.0).abs() < 1e-9);
+        assert_eq!(format.drawn(2.0, 0.999), 2.0);
+        assert!(format.drawn(f64::NAN, 0.5).is_nan());
     }
 
     #[test]

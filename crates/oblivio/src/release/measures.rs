@@ -55,7 +55,8 @@ impl Moved {
         let total: f64 = weights.iter().sum();
         let share = |differs: &dyn Fn(usize) -> bool| -> f64 {
             let changed = (0..weights.len()).filter(|&i| differs(i));
-            changed.map(|i| weights[i]).sum::<f64>() / total
+            // An empty sum is −0.
+            changed.map(|i| weights[i]).sum::<f64>() / total + 0.0
         };
         if let (Ok(x), Values::Numbers(w)) = (before.to_numbers(), &after.values) {
             let rows: Vec<usize> = (0..x.len()).filter(|&i| !x[i].is_nan()).collect();

@@ -10,6 +10,7 @@ mod conditional;
 mod coupling;
 mod draw;
 mod fit;
+mod form;
 mod format;
 mod measures;
 mod quantile;

@@ -1,6 +1,7 @@
 //! A column of numbers less what S says of its mean.
 
-use faer::{Mat, MatRef};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par};
 use serde::{Deserialize, Serialize};
 
 use super::conditional::Reference;
@@ -53,25 +54,17 @@ impl ResidualMap {
         let (Some(table), Some(smooth)) = (reference.smooth(), &partition.smooth) else {
             let mean = |rows: &[(f64, f64)]| {
                 let mut spread = Spread::default();
-                rows.iter()
-                    .for_each(|(value, weight)| spread.add(*value, *weight));
+                for (value, weight) in rows {
+                    spread.add(*value, *weight);
+                }
                 Mean(spread.mean)
             };
             return ByCell::estimate(values, assignment, weights, mean).map(Self::Cells);
         };
         let (centred, centre) = table.centred();
-        let taught = Mat::from_fn(centred.nrows(), rows.len(), |a, i| centred[(a, rows[i])]);
-        let own: Vec<f64> = rows.iter().map(|&i| weights[i]).collect();
-        let to_coefficients = smooth.weights(taught.as_ref(), &own)?;
-        let mut spread = Spread::default();
-        rows.iter().for_each(|&i| spread.add(values[i], weights[i]));
-        let coefficient = |a: usize| -> f64 {
-            let taught = rows.iter().enumerate();
-            let terms =
-                taught.map(|(i, &row)| to_coefficients[(a, i)] * (values[row] - spread.mean));
-            terms.sum()
-        };
-        let on: Vec<f64> = (0..centred.nrows()).map(coefficient).collect();
+        let (gram, cross) = sums(&centred, values, rows, weights);
+        let solved = smooth.solve(gram.as_ref(), cross.as_ref())?;
+        let on: Vec<f64> = (0..centred.nrows()).map(|a| solved[(a, 0)]).collect();
         let start = -on.iter().zip(&centre).map(|(on, c)| on * c).sum::<f64>();
         let shift = Shift { start, on };
         let finite = shift.on.iter().chain([&shift.start]).all(|v| v.is_finite());
@@ -135,6 +128,32 @@ impl ResidualMap {
             Self::Smooth(shift) => vec![&mut shift.on],
         }
     }
+}
+
+/// $\sum\omega DD^\top$ and $\sum\omega D(x - \bar x)$ over the rows that teach.
+fn sums(
+    features: &Mat<f64>,
+    values: &[f64],
+    rows: &[usize],
+    weights: &[f64],
+) -> (Mat<f64>, Mat<f64>) {
+    const BLOCK: usize = 4096;
+    let mut spread = Spread::default();
+    for &i in rows {
+        spread.add(values[i], weights[i]);
+    }
+    let width = features.nrows();
+    let (mut gram, mut cross) = (Mat::zeros(width, width), Mat::zeros(width, 1));
+    for block in rows.chunks(BLOCK) {
+        let own = Mat::from_fn(width, block.len(), |a, k| features[(a, block[k])]);
+        let weighted = Mat::from_fn(width, block.len(), |a, k| own[(a, k)] * weights[block[k]]);
+        let x = Mat::from_fn(block.len(), 1, |k, _| values[block[k]] - spread.mean);
+        // Not in parallel, so that the bits do not depend on the number of threads.
+        let (add, one) = (Accum::Add, Par::Seq);
+        matmul(gram.as_mut(), add, &weighted, own.transpose(), 1.0, one);
+        matmul(cross.as_mut(), add, &weighted, &x, 1.0, one);
+    }
+    (gram, cross)
 }
 
 impl Shift {

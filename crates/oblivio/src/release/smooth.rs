@@ -1,5 +1,9 @@
 //! The distribution of a column as a smooth function of S: distribution functions regressed on features of S.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use rayon::prelude::*;
@@ -11,8 +15,8 @@ use crate::error::{Error, Result};
 
 /// The share of all rows' distribution in that of a row: values that a regression says nobody has stay apart when they come.
 const MARGINAL: f64 = 0.01;
-/// Rows whose distributions are computed at a time; fixed, so that the result does not depend on the threads.
-const CHUNK: usize = 256;
+/// Values of S whose distributions are computed at a time; fixed, so that the result does not depend on the threads.
+const CHUNK: usize = 64;
 
 /// Distribution functions at common knots, each a regression on features D of S.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,31 +30,67 @@ pub(super) struct SmoothSteps {
     pub(super) on: Vec<f64>,
 }
 
-/// Rows that teach, and the features of S of all rows.
+/// Rows that teach, and the features of S of all rows, which have mean zero over them.
 #[derive(Clone, Copy)]
 pub(super) struct SmoothRows<'a> {
-    pub(super) features: MatRef<'a, f64>,
+    pub(super) features: &'a Mat<f64>,
     pub(super) rows: &'a [usize],
     pub(super) weights: &'a [f64],
     /// κ
     pub(super) ridge: f64,
 }
 
-impl SmoothRows<'_> {
-    /// The features less their mean over the rows that teach, and that mean.
-    pub(super) fn centred(&self) -> (Mat<f64>, Vec<f64>) {
-        let total: f64 = self.rows.iter().map(|&i| self.weights[i]).sum();
+impl<'a> SmoothRows<'a> {
+    /// The features less their mean over the rows that teach, and that mean. Copied only if some rows do not teach.
+    pub(super) fn centred(&self) -> (Cow<'a, Mat<f64>>, Vec<f64>) {
         let mut centre = vec![0.0; self.features.nrows()];
+        if self.rows.len() == self.features.ncols() {
+            return (Cow::Borrowed(self.features), centre);
+        }
+        let total: f64 = self.rows.iter().map(|&i| self.weights[i]).sum();
         for &i in self.rows {
-            for (c, d) in centre.iter_mut().zip(self.features.col(i).iter()) {
+            for (c, d) in centre.iter_mut().zip(self.features.col_as_slice(i)) {
                 *c += self.weights[i] / total * d;
             }
         }
         let centred = Mat::from_fn(self.features.nrows(), self.features.ncols(), |a, i| {
             self.features[(a, i)] - centre[a]
         });
-        (centred, centre)
+        (Cow::Owned(centred), centre)
     }
+}
+
+/// Rows with the same features of S, by the bits of these.
+struct Same<'a>(&'a [f64]);
+
+impl PartialEq for Same<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        let mut pairs = self.0.iter().zip(other.0);
+        pairs.all(|(a, b)| a.to_bits() == b.to_bits())
+    }
+}
+
+impl Eq for Same<'_> {}
+
+impl Hash for Same<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.iter().for_each(|value| value.to_bits().hash(state));
+    }
+}
+
+/// The rows that share each of the features' values, in the order of their first rows.
+fn groups(features: &Mat<f64>) -> Vec<Vec<usize>> {
+    let mut places: HashMap<Same, usize> = HashMap::new();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for row in 0..features.ncols() {
+        let place = places.entry(Same(features.col_as_slice(row)));
+        let place = *place.or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[place].push(row);
+    }
+    groups
 }
 
 impl SmoothSteps {
@@ -61,7 +101,7 @@ impl SmoothSteps {
         sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
         let all = Steps::of(&sorted, most);
         let (centred, centre) = table.centred();
-        let regression = Regression::new(centred.as_ref(), rows, weights, table.ridge)?;
+        let regression = Regression::new(centred.as_ref().as_ref(), rows, weights, table.ridge)?;
         let on = coefficients(&regression, values, &all);
         let mut start = all.edges.clone();
         for (column, c) in on.chunks(start.len()).zip(&centre) {
@@ -81,13 +121,13 @@ impl SmoothSteps {
         self.on.len() / self.start.len().max(1)
     }
 
-    /// Something of the distribution of every row.
+    /// Something of the distribution of every row; rows with the same S have one.
     ///
     /// The regressed edges are cut to \[0, 1\], made to ascend (half-way between the least ascending function above and the largest below),
     /// and mixed with a hundredth of the distribution of all rows. All of that is continuous in s.
     pub(super) fn each<T: Send>(
         &self,
-        features: MatRef<'_, f64>,
+        features: &Mat<f64>,
         of: impl Fn(usize, StepsRef) -> T + Sync,
     ) -> Result<Vec<T>> {
         if features.nrows() != self.width() {
@@ -99,22 +139,27 @@ impl SmoothSteps {
         }
         let count = self.start.len();
         let on = MatRef::from_column_major_slice(&self.on, count, self.width());
-        let starts: Vec<usize> = (0..features.ncols()).step_by(CHUNK).collect();
-        let chunk = |first: &usize| -> Vec<T> {
-            let rows = CHUNK.min(features.ncols() - first);
-            let mut edges = Mat::from_fn(count, rows, |k, _| self.start[k]);
-            let features = features.subcols(*first, rows);
-            matmul(edges.as_mut(), Accum::Add, on, features, 1.0, Par::Seq);
-            let one = |row: usize| {
-                let edges = edges.col_as_slice_mut(row);
+        let chunk = |groups: &[Vec<usize>]| -> Vec<(usize, T)> {
+            let mut edges = Mat::from_fn(count, groups.len(), |k, _| self.start[k]);
+            let own = Mat::from_fn(features.nrows(), groups.len(), |a, g| {
+                features[(a, groups[g][0])]
+            });
+            matmul(edges.as_mut(), Accum::Add, on, &own, 1.0, Par::Seq);
+            let mut made = Vec::new();
+            for (g, rows) in groups.iter().enumerate() {
+                let edges = edges.col_as_slice_mut(g);
                 self.settle(edges);
                 let values = &self.all.values;
-                of(first + row, StepsRef { values, edges })
-            };
-            (0..rows).map(one).collect()
+                let given = StepsRef { values, edges };
+                made.extend(rows.iter().map(|&row| (row, of(row, given))));
+            }
+            made
         };
-        let made: Vec<Vec<T>> = starts.par_iter().map(chunk).collect();
-        Ok(made.into_iter().flatten().collect())
+        let groups = groups(features);
+        let made: Vec<Vec<(usize, T)>> = groups.par_chunks(CHUNK).map(chunk).collect();
+        let mut made: Vec<(usize, T)> = made.into_iter().flatten().collect();
+        made.sort_unstable_by_key(|(row, _)| *row);
+        Ok(made.into_iter().map(|(_, of)| of).collect())
     }
 
     /// Makes regressed edges those of a distribution.

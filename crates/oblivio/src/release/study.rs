@@ -72,6 +72,15 @@ impl ReleaseRows {
                 });
             }
         }
+        if let Some(target) = &self.target
+            && self.features.iter().any(|c| c.name == target.name)
+        {
+            return Err(Error::InvalidParameter {
+                name: "the target of a study",
+                expected: "none of the released columns: leave it out of one of the two",
+                value: format!("`{}`", target.name),
+            });
+        }
         self.weights
             .as_ref()
             .map_or(Ok(()), |weights| check_weights(weights, needed))
@@ -197,32 +206,27 @@ fn notes(release: &Release, released: &Released, warnings: &[Warning]) -> Vec<St
     if release.missing == MissingFeatures::Keep {
         notes.push("missing values stay missing: that they are may itself depend on S".into());
     }
-    let Maps::Columns(maps) = &release.maps;
-    let own = maps.iter().zip(release.columns());
-    let names = |drawn: bool| {
-        let quantile = |map: &ColumnMap| matches!(map, ColumnMap::Quantile(_));
-        let wanted = own.clone().filter(|(map, _)| {
-            if drawn {
-                map.is_drawn()
-            } else {
-                quantile(map) && !map.is_drawn()
-            }
-        });
-        wanted
-            .map(|(_, name)| format!("`{name}`"))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let (drawn, placed) = (names(true), names(false));
-    if !drawn.is_empty() {
-        notes.push(format!(
-            "values are drawn by seed and the row's own contents in {drawn}: equal values can come out different"
-        ));
-    }
-    if !placed.is_empty() {
-        notes.push(format!(
-            "in {placed} only the places of equal or neighbouring values are drawn by seed and the row's own contents"
-        ));
+    for (which, sentence) in [
+        (
+            ColumnMap::is_drawn as fn(&ColumnMap) -> bool,
+            "values are drawn by seed and the row's own contents, so that equal values can come out different, in",
+        ),
+        (
+            ColumnMap::is_placed,
+            "only the places of equal or neighbouring values are drawn by seed and the row's own contents in",
+        ),
+        (
+            ColumnMap::is_residual,
+            "only whether a value is rounded up or down is drawn by seed and the row's own contents in",
+        ),
+    ] {
+        let Maps::Columns(maps) = &release.maps;
+        let own = maps.iter().zip(release.columns());
+        let own = own.filter(|(map, _)| which(map));
+        let names: Vec<String> = own.map(|(_, name)| format!("`{name}`")).collect();
+        if !names.is_empty() {
+            notes.push(format!("{sentence} {}", names.join(", ")));
+        }
     }
     if released.clipped > 0 {
         notes.push(format!(
