@@ -16,6 +16,8 @@ __all__ = [
     "Moments",
     "NumericalError",
     "OffsetModel",
+    "ReleaseModel",
+    "ReleaseReportModel",
     "ScoreModel",
     "UnknownCategoryError",
     "__version__",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from oblivio import _oblivio
 from oblivio._base import ObliviousEstimator, bounds_of, check_rows, count, number, text
 from oblivio._files import Saved
-from oblivio._input import ANYWHERE, Features, NamedColumn, OblivioWarning, columns_of, warn
+from oblivio._input import ANYWHERE, Features, NamedColumn, columns_of, warn
 from oblivio._oblivio import InvalidInputError
 from oblivio._release_report import ReleaseReport
 from oblivio._released import like
@@ -163,13 +162,12 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, random_state
         needed = bool(self.sensitive_feature_names_)
         features, sensitive = self._read_new(X, sensitive_features, "transform", needed=needed)
         released, uses, clipped = self.model_.transform(features.table(), sensitive or [], self._progress())
-        warn([], uses)
-        if clipped:
-            warnings.warn(
-                f"{clipped} values lay outside the range of their column and were moved to its end",
-                OblivioWarning,
-                stacklevel=2,
-            )
+        unseen = uses.pop("unseen_level")
+        counted = {
+            "lay outside the range of their column and were moved to its end": clipped,
+            "are of categories that were not there at the fit, and were left as they are": unseen,
+        }
+        warn([f"{count} values {what}" for what, count in counted.items() if count], uses)
         return like(X, self._places(X), released)
 
     def fit_transform(self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None) -> Any:

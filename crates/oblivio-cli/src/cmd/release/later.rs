@@ -8,7 +8,7 @@ use oblivio_report::NOT_ANONYMISED;
 use rayon::ThreadPool;
 use serde_json::json;
 
-use super::replaced;
+use super::{replaced, used};
 use crate::cmd::stream::opened;
 use crate::cmd::transform::Said;
 use crate::progress::watched;
@@ -49,14 +49,8 @@ impl Later<'_> {
         let released = watched(pool, |watch| {
             self.release.transform(table.columns(), &sensitive, watch)
         })?;
-        for use_ in report::uses(released.uses) {
+        for use_ in used(&released) {
             report::remark(format_args!("note: {use_}"));
-        }
-        if released.clipped > 0 {
-            report::remark(format_args!(
-                "note: {} lay outside the range of their column and were moved to its end",
-                report::counted(released.clipped, "value")
-            ));
         }
         let (uses, clipped) = (released.uses, released.clipped);
         sink.write(&replaced(&table, &names, released.columns)?)?;

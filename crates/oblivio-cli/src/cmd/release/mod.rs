@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use oblivio::{Named, Release, ReleaseMethod, ReleaseReport, Released, Warning};
+use oblivio::{Named, Release, ReleaseMethod, ReleaseReport, Released, Uses, Warning};
 use oblivio_report::{NOT_ANONYMISED, ReleasePage, release_csv};
 use rayon::ThreadPool;
 use serde_json::{Value, json};
@@ -113,13 +113,7 @@ fn left_out(args: &Args) -> Vec<String> {
 /// What is to be known of the table beside what the study found.
 fn notes(made: &Made, lost: &[String]) -> Vec<String> {
     let mut notes: Vec<String> = made.warnings.iter().map(Warning::to_string).collect();
-    notes.extend(report::uses(made.released.uses));
-    if made.released.clipped > 0 {
-        notes.push(format!(
-            "{} lay outside the range of their column and were moved to its end",
-            report::counted(made.released.clipped, "value")
-        ));
-    }
+    notes.extend(used(&made.released));
     if !lost.is_empty() {
         notes.push(format!(
             "the types of these columns cannot hold the values they have now, so they are stored as numbers or text: {}",
@@ -127,6 +121,28 @@ fn notes(made: &Made, lost: &[String]) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Policies used for rows and values of a table, one sentence each.
+fn used(released: &Released) -> Vec<String> {
+    // A category that is not known is left as it is.
+    let uses = Uses {
+        unseen_level: 0,
+        ..released.uses
+    };
+    let counted = [
+        (
+            released.clipped,
+            "lay outside the range of their column and were moved to its end",
+        ),
+        (
+            released.unseen,
+            "are of categories that were not there at the fit, and were left as they are",
+        ),
+    ];
+    let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+    let counted = counted.map(|(count, what)| format!("{count} values {what}"));
+    report::uses(uses).into_iter().chain(counted).collect()
 }
 
 /// What the study has not said already, be it with other numbers.
