@@ -45,8 +45,8 @@ enum Stored {
 
 /// What makes columns of columns.
 pub(crate) enum Map {
-    Features(Transformer),
-    Release(Release),
+    Features(Box<Transformer>),
+    Release(Box<Release>),
 }
 
 /// Reads and checks a file that holds a regression or a classifier.
@@ -67,8 +67,8 @@ pub(crate) fn read_model(path: &Path) -> Result<Model> {
 /// Reads and checks a file that holds features or a release.
 pub(crate) fn read_map(path: &Path) -> Result<Map> {
     match read(path)? {
-        Stored::Features(features) => Ok(Map::Features(*features)),
-        Stored::Release(release) => Ok(Map::Release(*release)),
+        Stored::Features(features) => Ok(Map::Features(features)),
+        Stored::Release(release) => Ok(Map::Release(release)),
         Stored::Model(_) => bail!(
             "{}: this file holds a model, which gives scores and no features; use `oblivio predict`",
             path.display()
