@@ -276,3 +276,25 @@ fn missing_values_can_stay_missing() {
     assert_eq!(missing(&before[1].1), missing(&after[1].1));
     assert_eq!(missing(&after[1].1).len(), 12);
 }
+
+/// Ctrl-C while the release is judged. Whoever is interrupted has written nothing, under any name.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_release_leaves_no_file() {
+    use std::process::{Command, Stdio};
+
+    let place = Place::new();
+    place.run("simulate admissions --rows 6000 --seed 1 -o train.csv");
+    let line = format!("release {DATA} -o out.csv --model r.oblivio --permutations 9999");
+    let mut command = place.command(&line);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert!(!output.status.success() && output.stdout.is_empty());
+    assert_eq!(place.names(), ["train.csv"]);
+}

@@ -7,16 +7,26 @@ use oblivio::{Gamma, Kernel};
 #[derive(clap::Args)]
 pub(crate) struct KernelOptions {
     /// linear, poly, rbf, laplacian, matern12, matern32, matern52, or sums and products of them
-    #[arg(long, value_name = "KERNEL", default_value = "rbf")]
+    #[arg(
+        long,
+        value_name = "KERNEL",
+        default_value = "rbf",
+        help_heading = "Kernel"
+    )]
     kernel: Kernel<Gamma>,
     /// Gamma of a single kernel: a number, scale or median
-    #[arg(long, value_name = "GAMMA")]
+    #[arg(long, value_name = "GAMMA", help_heading = "Kernel")]
     gamma: Option<Gamma>,
     /// Degree of a single poly kernel
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", help_heading = "Kernel")]
     degree: Option<u32>,
     /// Constant of a single poly kernel
-    #[arg(allow_negative_numbers = true, long, value_name = "C")]
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "C",
+        help_heading = "Kernel"
+    )]
     coef0: Option<f64>,
 }
 

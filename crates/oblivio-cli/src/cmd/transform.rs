@@ -18,7 +18,7 @@ use crate::table::BATCH;
 /// Numbers that a batch may have; several copies of it are in memory at a time.
 const MOST_NUMBERS: usize = 1 << 21;
 
-/// Write the oblivious features of the rows of a table, or the rows as a release makes them
+/// Write the oblivious features of a table's rows, or its released rows
 ///
 /// A file of features gives one column per component, z0, z1 and so on, for a linear learner. A nonlinear one can find the
 /// sensitive columns in them again. The table may be larger than memory.

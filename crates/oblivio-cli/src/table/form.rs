@@ -83,6 +83,7 @@ impl Spelling {
         match (numbers, truth) {
             _ if self.texts => None,
             (true, false) if self.points == 0 => Some(DataType::Int64),
+            (true, false) => Some(DataType::Float64),
             (false, true) => Some(DataType::Boolean),
             _ => None,
         }

@@ -182,7 +182,7 @@ pub(crate) struct Options {
     #[arg(long, help_heading = "Columns")]
     pub(in crate::cmd) no_standardize: bool,
 
-    #[command(flatten, next_help_heading = "Model")]
+    #[command(flatten)]
     pub(in crate::cmd) kernel: KernelOptions,
     /// What is learned: a number by ridge regression, or classes by a support vector machine or logistic regression
     #[arg(long, default_value = "ridge", value_parser = named::<Learner>(), help_heading = "Model")]

@@ -13,7 +13,7 @@ use crate::cmd::cells::CellOptions;
 use crate::cmd::kernel::KernelOptions;
 use crate::table::ReadOptions;
 
-/// Write the table again, with the sensitive columns' influence taken out of its features
+/// Write a table again with the sensitive columns' influence taken out
 ///
 /// Same columns, same order, same types; only the values of features change. Use it where people need rows. Where a score is
 /// what they need, `oblivio fit` promises more and costs less.
@@ -93,7 +93,7 @@ pub(crate) struct Args {
     pub(super) delimiter: Option<u8>,
 
     /// quantile gives each column a distribution that is the same whatever the sensitive values are; projection looks for the row
-    /// whose kernel features are nearest to oblivious ones; residual moves each column by its conditional mean
+    /// whose features by the kernel are nearest to oblivious ones; residual moves each column by its conditional mean
     #[arg(long, default_value = "quantile", value_parser = named::<ReleaseMethod>(), help_heading = "Release")]
     pub(super) method: ReleaseMethod,
     /// How much is taken out, from 0 (nothing) to 1 (all that the method can)
@@ -106,7 +106,7 @@ pub(crate) struct Args {
     )]
     pub(super) strength: f64,
 
-    #[command(flatten, next_help_heading = "Projection")]
+    #[command(flatten)]
     pub(super) kernel: KernelOptions,
     /// Factors of gamma to try
     #[arg(long, value_name = "FACTORS", value_delimiter = ',', default_values_t = ProjectionRule::default().bandwidths, help_heading = "Projection")]
