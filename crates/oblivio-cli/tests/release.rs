@@ -173,7 +173,13 @@ fn parquet_in_parquet_out() {
     assert!(place.read("out.parquet") == place.read("again.parquet"));
     // The same release of the same values, whatever the format.
     place.run("release out.parquet --sensitive sex,age --strength 0 -o back.csv --permutations 39 --resamples 39");
-    assert!(place.read("back.csv") == place.read("out.csv"));
+    let values = |name: &str| -> Vec<(String, Vec<String>)> {
+        let columns = columns(&place.read(name)).into_iter();
+        let plain = |value: String| value.parse::<f64>().map_or(value, |n| n.to_string());
+        let columns = columns.map(|(name, own)| (name, own.into_iter().map(plain).collect()));
+        columns.collect()
+    };
+    assert_eq!(values("back.csv"), values("out.csv"));
 }
 
 #[test]
