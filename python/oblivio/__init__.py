@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from oblivio._oblivio import UnknownCategoryError as UnknownCategoryError
     from oblivio._oblivio import __version__ as __version__
     from oblivio._offset import Offset as Offset
+    from oblivio._release import ObliviousRelease as ObliviousRelease
+    from oblivio._release_report import ReleaseReport as ReleaseReport
     from oblivio._ridge import ObliviousRidge as ObliviousRidge
     from oblivio._ridge_cv import ObliviousRidgeCV as ObliviousRidgeCV
     from oblivio._scores import Drift as Drift
@@ -57,10 +59,12 @@ _HOME = {
     "OblivioWarning": "_input",
     "ObliviousKernel": "_kernel",
     "ObliviousLogistic": "_classifier",
+    "ObliviousRelease": "_release",
     "ObliviousRidge": "_ridge",
     "ObliviousRidgeCV": "_ridge_cv",
     "ObliviousSVC": "_classifier",
     "ObliviousTransformer": "_transformer",
+    "ReleaseReport": "_release_report",
     "UnknownCategoryError": "_oblivio",
     "__version__": "_oblivio",
     "audit": "_audit",
@@ -82,11 +86,13 @@ __all__ = [
     "OblivioWarning",
     "ObliviousKernel",
     "ObliviousLogistic",
+    "ObliviousRelease",
     "ObliviousRidge",
     "ObliviousRidgeCV",
     "ObliviousSVC",
     "ObliviousTransformer",
     "Offset",
+    "ReleaseReport",
     "UnknownCategoryError",
     "__version__",
     "audit",

@@ -204,7 +204,7 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         return {
             "strength": number("strength", self.strength),
             "conditional_mean": text("conditional_mean", self.conditional_mean),
-            "shrink": bool(self.shrinkage),
+            "shrink": bool(getattr(self, "shrinkage", False)),
             "control": control,
             "cells": str(self.cells),
             "min_rows": None if least is None else count("min_rows", least),
@@ -345,7 +345,7 @@ def _named(ids: Any, names: list[str]) -> list[str]:
     return found
 
 
-def bounds_of(bounds: Any, names: list[str]) -> list[tuple[str, float, float]]:
+def bounds_of(bounds: Any, names: list[str], parameter: str = "sensitive_bounds") -> list[tuple[str, float, float]]:
     """A pair for all continuous columns, or a dictionary of pairs."""
     if bounds is None:
         return []
@@ -357,7 +357,7 @@ def bounds_of(bounds: Any, names: list[str]) -> list[tuple[str, float, float]]:
             found.append((str(names[key]) if isinstance(key, int) else str(key), float(low), float(high)))
         except (TypeError, ValueError, IndexError):
             raise InvalidInputError(
-                f"sensitive_bounds must be a pair (low, high) or a dictionary of such pairs by column, got {bounds!r}"
+                f"{parameter} must be a pair (low, high) or a dictionary of such pairs by column, got {bounds!r}"
             ) from None
     return found
 

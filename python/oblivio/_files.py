@@ -66,11 +66,13 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    estimator : ObliviousRidge, ObliviousSVC, ObliviousLogistic, ObliviousTransformer or ObliviousKernel
+    estimator : ObliviousRidge, ObliviousSVC, ObliviousLogistic, ObliviousTransformer, ObliviousKernel or \
+ObliviousRelease
         Fitted. Kernel, number of landmarks, penalty, mode, strength and seed are those that the file records; other
         parameters have their defaults, which matters only to a new fit. It cannot go on with ``partial_fit``.
     """
     from oblivio._kernel import ObliviousKernel
+    from oblivio._release import ObliviousRelease
     from oblivio._transformer import ObliviousTransformer
 
     data = Path(path).read_bytes()
@@ -83,6 +85,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         features = _oblivio.FeatureModel.from_bytes(data)
         estimator = ObliviousTransformer(kernel=features.kernel, n_components=features.components)
         return _fitted(estimator, features)
+    if kind == "release":
+        release = _oblivio.ReleaseModel.from_bytes(data)
+        return _fitted(ObliviousRelease(method=release.method, strength=release.strength), release)
     kernel = _oblivio.KernelModel.from_bytes(data)
     return _fitted(ObliviousKernel(kernel=kernel.kernel), kernel)
 

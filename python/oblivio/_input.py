@@ -19,7 +19,10 @@ from oblivio._oblivio import InvalidInputError
 Values = Any
 NamedColumn = tuple[str, Values]
 
-_MISSING = np.iinfo(np.uint32).max
+MISSING = np.iinfo(np.uint32).max
+
+# For Features.read: every column may miss values.
+ANYWHERE = object()
 
 
 class OblivioWarning(UserWarning):
@@ -77,7 +80,7 @@ def series_values(series: Any, name: str) -> Values:
         return values
     if dtype == nw.Boolean:
         flags = series.fill_null(False).to_numpy().astype(bool)
-        return ["false", "true"], np.where(missing, _MISSING, flags).astype(np.uint32)
+        return ["false", "true"], np.where(missing, MISSING, flags).astype(np.uint32)
     if dtype in (nw.String, nw.Categorical, nw.Enum):
         return coded(series.cast(nw.String).to_numpy(), missing)
     if dtype == nw.Object:
@@ -91,7 +94,7 @@ def object_values(values: np.ndarray[Any, Any], name: str) -> Values:
     kinds = {type(v) for v in values[~missing]}
     if all(issubclass(kind, (bool, np.bool_)) for kind in kinds) and kinds:
         flags = np.array([bool(v) for v in values])
-        return ["false", "true"], np.where(missing, _MISSING, flags).astype(np.uint32)
+        return ["false", "true"], np.where(missing, MISSING, flags).astype(np.uint32)
     if all(issubclass(kind, (int, float, np.number)) for kind in kinds):
         numbers = np.full(len(values), np.nan)
         numbers[~missing] = values[~missing].astype(np.float64)
@@ -107,7 +110,7 @@ def object_values(values: np.ndarray[Any, Any], name: str) -> Values:
 
 def coded(texts: np.ndarray[Any, Any], missing: np.ndarray[Any, Any]) -> Values:
     """Text as levels and codes."""
-    codes = np.full(len(texts), _MISSING, dtype=np.uint32)
+    codes = np.full(len(texts), MISSING, dtype=np.uint32)
     levels, positions = np.unique(np.asarray(texts[~missing], dtype=str), return_inverse=True)
     codes[~missing] = positions
     return [str(level) for level in levels], codes
@@ -202,7 +205,7 @@ class Features:
     def read(cls, estimator: Any, X: Any, *, reset: bool, apart: Any = None) -> Features:
         """Check X as scikit-learn does and keep it as a matrix if all of it is numbers.
 
-        The columns ``apart``, by name or position, may miss values.
+        The columns ``apart``, by name or position, may miss values; ``ANYWHERE`` stands for all.
         """
         frame = frame_of(X)
         if frame is None or all(series.dtype.is_numeric() for series in frame.iter_columns()):
@@ -218,6 +221,8 @@ class Features:
             if frame is not None:
                 names = [str(name) for name in frame.columns]
             read = cls(names, matrix.shape[0], matrix=matrix)
+            if apart is ANYWHERE:
+                return read
             rest = np.delete(np.arange(len(names)), read.positions(apart, "sensitive_feature_ids"))
             if frame is not None or apart is not None:
                 _check_finite(matrix[:, rest], [names[k] for k in rest])
@@ -228,6 +233,15 @@ class Features:
             raise InvalidInputError("Found array with 0 sample(s) while a minimum of 1 is required.")
         columns = [(str(series.name), series_values(series, str(series.name))) for series in frame.iter_columns()]
         return cls([name for name, _ in columns], _num_samples(X), columns=columns)
+
+    @staticmethod
+    def places(X: Any, names: Sequence[str]) -> list[int]:
+        """Where columns of these names are in X; an array has them in this order."""
+        frame = frame_of(X)
+        if frame is None:
+            return list(range(len(names)))
+        known = [str(name) for name in frame.columns]
+        return [known.index(name) for name in names]
 
     @property
     def is_unnamed(self) -> bool:

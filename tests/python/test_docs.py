@@ -28,7 +28,15 @@ def test_examples_run(name):
 
 
 def test_every_class_has_an_example():
-    for name in ("ObliviousRidge", "ObliviousTransformer", "ObliviousKernel", "Offset", "Kernel", "Moments"):
+    for name in (
+        "ObliviousRidge",
+        "ObliviousTransformer",
+        "ObliviousRelease",
+        "ObliviousKernel",
+        "Offset",
+        "Kernel",
+        "Moments",
+    ):
         assert ">>> " in inspect.getdoc(getattr(ob, name))
 
 
@@ -46,14 +54,14 @@ def test_every_public_name_is_there_and_documented():
 
 
 def test_every_public_method_is_documented():
-    for name in ("ObliviousRidge", "ObliviousTransformer", "ObliviousKernel", "Offset", "Moments"):
+    for name in ("ObliviousRidge", "ObliviousTransformer", "ObliviousRelease", "ObliviousKernel", "Offset", "Moments"):
         for method, value in vars(getattr(ob, name)).items():
             if inspect.isfunction(value) and not method.startswith("_"):
                 assert value.__doc__, f"{name}.{method}"
 
 
 def test_every_parameter_is_documented():
-    for name in ("ObliviousRidge", "ObliviousTransformer", "ObliviousKernel", "Offset", "Moments"):
+    for name in ("ObliviousRidge", "ObliviousTransformer", "ObliviousRelease", "ObliviousKernel", "Offset", "Moments"):
         text = inspect.getdoc(getattr(ob, name)).split("Attributes\n")[0].split("Examples\n")[0]
         for parameter in inspect.signature(getattr(ob, name)).parameters:
             assert parameter in text, f"{name}: {parameter}"

@@ -30,6 +30,7 @@ pub(crate) enum Command {
     Audit(Box<cmd::audit::Args>),
     Frontier(Box<cmd::frontier::Args>),
     Bounds(cmd::bounds::Args),
+    Release(Box<cmd::release::Args>),
     Inspect(cmd::inspect::Args),
     Refresh(cmd::refresh::Args),
     Simulate(cmd::simulate::Args),

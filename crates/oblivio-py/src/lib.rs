@@ -11,6 +11,7 @@ mod errors;
 mod frontier;
 mod input;
 mod models;
+mod release;
 mod run;
 mod settings;
 
@@ -48,6 +49,8 @@ mod _oblivio {
     #[pymodule_export]
     use super::models::transformer::FeatureModel;
     #[pymodule_export]
+    use super::release::{ReleaseModel, ReleaseReportModel};
+    #[pymodule_export]
     use super::simulate;
 
     use pyo3::prelude::*;
@@ -64,7 +67,7 @@ fn cli_main(py: Python<'_>, arguments: Vec<OsString>) -> i32 {
     py.detach(|| oblivio_cli::run(arguments))
 }
 
-/// What the bytes of a file hold: `ridge`, `classifier`, `features`, `kernel`, or what is no model yet: `moments`, `checkpoint`.
+/// What the bytes of a file hold: `ridge`, `classifier`, `features`, `release`, `kernel`, or what is no model yet: `moments`, `checkpoint`.
 #[pyfunction]
 fn kind_of(data: &[u8]) -> PyResult<String> {
     oblivio::kind_of(data).map_err(errors::raise)

@@ -5,8 +5,9 @@ use pyo3::types::PyDict;
 
 use oblivio::learn::Intercept;
 use oblivio::{
-    AlignRule, Bandwidths, ClassWeights, Components, FeatureSettings, KernelSettings, Mode, Named,
-    PartitionRule, PathGrid, Policies, Reference, Restraint, Result, Scaling, Settings,
+    AlignRule, Bandwidths, ClassWeights, ColumnRange, Components, FeatureSettings, KernelSettings,
+    Mode, Named, PartitionRule, PathGrid, Policies, ProjectionRule, Reference, ReleaseSettings,
+    Restraint, Result, Scaling, Settings,
 };
 
 use crate::errors::raise;
@@ -81,6 +82,39 @@ struct Landmarks {
     #[pyo3(item("landmarks"))]
     selection: String,
     tolerance: f64,
+}
+
+/// What a release has besides; how a projection is made is given whatever the method is.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Releasing {
+    method: String,
+    missing_values: String,
+    ranges: Vec<(String, f64, f64)>,
+    components: Option<usize>,
+    bandwidths: Option<Vec<f64>>,
+    discrete: String,
+}
+
+impl Releasing {
+    fn settings(self, common: &Common) -> Result<ReleaseSettings> {
+        let range = |(column, low, high)| ColumnRange { column, low, high };
+        let usual = ProjectionRule::default();
+        Ok(ReleaseSettings {
+            method: Named::named(&self.method)?,
+            strength: common.strength,
+            partition: common.partition()?,
+            missing: Named::named(&self.missing_values)?,
+            ranges: self.ranges.into_iter().map(range).collect(),
+            projection: ProjectionRule {
+                kernel: common.kernel.parse()?,
+                bandwidths: self.bandwidths.unwrap_or(usual.bandwidths),
+                components: self.components.map(Components::new),
+                discrete: Named::named(&self.discrete)?,
+            },
+            seed: common.seed,
+        })
+    }
 }
 
 impl Landmarks {
@@ -226,4 +260,12 @@ pub(crate) fn features(settings: &Bound<'_, PyDict>) -> PyResult<(Common, Featur
     let common: Common = settings.extract()?;
     let features = common.features(&settings.extract()?).map_err(raise)?;
     Ok((common, features))
+}
+
+/// The settings of a release.
+pub(crate) fn release(settings: &Bound<'_, PyDict>) -> PyResult<(Common, ReleaseSettings)> {
+    let common: Common = settings.extract()?;
+    let releasing: Releasing = settings.extract()?;
+    let release = releasing.settings(&common).map_err(raise)?;
+    Ok((common, release))
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::{env, fs, io};
 
 use oblivio::Audit;
-use oblivio_report::{FrontierPoint, Page};
+use oblivio_report::{FrontierPoint, Page, ReleasePage};
 
 fn main() -> io::Result<()> {
     let folder = env::args().nth(1).unwrap_or_else(|| "out/pages".into());
@@ -28,7 +28,14 @@ fn main() -> io::Result<()> {
     for (name, audit) in &pages {
         write(Path::new(&folder), name, audit)?;
     }
-    Ok(())
+    let release = ReleasePage {
+        report: &sample::release(),
+        title: "people.csv",
+        facts: &[],
+    };
+    let folder = Path::new(&folder);
+    fs::write(folder.join("release.html"), release.html())?;
+    fs::write(folder.join("release-compact.html"), release.compact())
 }
 
 fn write(folder: &Path, name: &str, audit: &Audit) -> io::Result<()> {

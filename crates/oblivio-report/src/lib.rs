@@ -1,4 +1,4 @@
-//! An audit, a frontier or bounds as people read them: in words, as CSV, and as one self-contained HTML page.
+//! An audit, a frontier, a release or bounds as people read them: in words, as CSV, and as one self-contained HTML page.
 //!
 //! ```
 //! use oblivio::{AuditRows, AuditSettings, Column, Measure, Role, Sensitive, Watch};
@@ -31,6 +31,7 @@ mod frontier;
 mod number;
 mod page;
 mod pair;
+mod release;
 mod text;
 mod words;
 
@@ -38,7 +39,8 @@ pub use answer::{Answer, Figure, answer};
 pub use bounds::{BoundLine, bound_lines, bounds_answer, bounds_csv};
 pub use csv::csv;
 pub use frontier::{frontier_answer, frontier_csv};
-pub use page::{BoundsPage, FrontierPage, FrontierPoint, HAS_CHARTS, Page};
+pub use page::{BoundsPage, FrontierPage, FrontierPoint, HAS_CHARTS, Page, ReleasePage};
+pub use release::{NOT_ANONYMISED, release_answer, release_audit, release_csv};
 pub use words::{error_words, words};
 
 #[cfg(test)]

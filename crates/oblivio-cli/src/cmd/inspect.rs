@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use oblivio::{
-    Basis, Kind, Mode, Model, Named, Offsets, Partition, Predictor, Transformer, kind_of,
+    Basis, Kind, Mode, Model, Named, Offsets, Partition, Predictor, Release, Transformer, kind_of,
 };
 use serde_json::json;
 
@@ -31,6 +31,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         (Stored::Features(features), false) => {
             report::to_stdout(|out| print_features(&features, out))
         }
+        (Stored::Release(release), true) => report::json(&release_json(&release)),
+        (Stored::Release(release), false) => report::to_stdout(|out| print_release(&release, out)),
     }
 }
 
@@ -38,6 +40,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 enum Stored {
     Model(Box<Model>),
     Features(Box<Transformer>),
+    Release(Box<Release>),
+}
+
+/// What makes columns of columns.
+pub(crate) enum Map {
+    Features(Box<Transformer>),
+    Release(Box<Release>),
 }
 
 /// Reads and checks a file that holds a regression or a classifier.
@@ -48,13 +57,18 @@ pub(crate) fn read_model(path: &Path) -> Result<Model> {
             "{}: this file holds features, which give no scores; use `oblivio transform`",
             path.display()
         ),
+        Stored::Release(_) => bail!(
+            "{}: this file holds a release, which gives rows and no scores; use `oblivio transform`",
+            path.display()
+        ),
     }
 }
 
-/// Reads and checks a file that holds features.
-pub(crate) fn read_transformer(path: &Path) -> Result<Transformer> {
+/// Reads and checks a file that holds features or a release.
+pub(crate) fn read_map(path: &Path) -> Result<Map> {
     match read(path)? {
-        Stored::Features(features) => Ok(*features),
+        Stored::Features(features) => Ok(Map::Features(features)),
+        Stored::Release(release) => Ok(Map::Release(release)),
         Stored::Model(_) => bail!(
             "{}: this file holds a model, which gives scores and no features; use `oblivio predict`",
             path.display()
@@ -70,6 +84,7 @@ fn read(path: &Path) -> Result<Stored> {
         "features" => {
             Transformer::from_bytes(&bytes).map(|features| Stored::Features(Box::new(features)))
         }
+        "release" => Release::from_bytes(&bytes).map(|release| Stored::Release(Box::new(release))),
         "kernel" => bail!(
             "{}: this file holds a kernel, which the command line has no use for; open it in Python with `oblivio.load`",
             name()
@@ -250,4 +265,45 @@ fn print_features(transformer: &Transformer, out: &mut dyn Write) -> std::io::Re
     let needed = partition.map_or(NEEDS_NONE, |_| NEEDS_SENSITIVE);
     pairs.push(("to transform", needed.into()));
     report::pairs(out, &pairs)
+}
+
+fn release_json(release: &Release) -> serde_json::Value {
+    let partition = release.partition();
+    let cells = partition.counts().iter().enumerate();
+    let cells = cells.map(|(c, rows)| json!({ "cell": partition.label(c), "rows": rows }));
+    json!({
+        "method": release.method().name(),
+        "strength": release.strength(),
+        "columns": release.columns(),
+        "sensitive": release.sensitive_columns(),
+        "conditional-mean": partition.estimator().name(),
+        "needs-sensitive": true,
+        "holds-training-rows": true,
+        "cells": cells.collect::<Vec<_>>(),
+    })
+}
+
+fn print_release(release: &Release, out: &mut dyn Write) -> std::io::Result<()> {
+    let partition = release.partition();
+    let rows: usize = partition.counts().iter().sum();
+    writeln!(out, "a release by the method {}", release.method().name())?;
+    report::pairs(
+        out,
+        &[
+            ("columns", release.columns().join(", ")),
+            ("sensitive", described(Some(partition))),
+            ("strength", release.strength().to_string()),
+            ("conditional mean", report::conditional_mean(partition)),
+            (
+                "cells",
+                format!("{} of {rows} reference rows", partition.len()),
+            ),
+            (
+                "privacy",
+                "holds values of the table it was fitted on: keep it as safe as the data".into(),
+            ),
+            ("to transform", NEEDS_SENSITIVE.into()),
+        ],
+    )?;
+    writeln!(out, "{}", oblivio_report::NOT_ANONYMISED)
 }

@@ -2,12 +2,15 @@
 
 pub(crate) mod audit;
 pub(crate) mod bounds;
+mod cells;
 pub(crate) mod completions;
 pub(crate) mod fit;
 pub(crate) mod frontier;
 pub(crate) mod inspect;
+mod kernel;
 pub(crate) mod predict;
 pub(crate) mod refresh;
+pub(crate) mod release;
 pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod stream;

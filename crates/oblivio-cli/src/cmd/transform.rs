@@ -3,13 +3,14 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::Result;
-use oblivio::{Column, Uses, Watch};
+use anyhow::{Result, ensure};
+use oblivio::{Column, Transformer, Uses, Watch};
 use rayon::ThreadPool;
 use serde_json::json;
 
 use crate::args::delimiter;
-use crate::cmd::inspect::read_transformer;
+use crate::cmd::inspect::{Map, read_map};
+use crate::cmd::release::Later;
 use crate::cmd::stream::{Needs, Stream};
 use crate::report;
 use crate::table::BATCH;
@@ -17,18 +18,20 @@ use crate::table::BATCH;
 /// Numbers that a batch may have; several copies of it are in memory at a time.
 const MOST_NUMBERS: usize = 1 << 21;
 
-/// Write the oblivious features of the rows of a table
+/// Write the oblivious features of a table's rows, or its released rows
 ///
-/// One column per component, z0, z1 and so on, for a linear learner. A nonlinear one can find the sensitive columns in them
-/// again. The table may be larger than memory.
+/// A file of features gives one column per component, z0, z1 and so on, for a linear learner. A nonlinear one can find the
+/// sensitive columns in them again. The table may be larger than memory.
+///
+/// A file of `oblivio release --model` gives the same table with its released columns replaced.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Model file that holds features
+    /// Model file that holds features or a release
     model: PathBuf,
     /// CSV or Parquet files with the same columns, patterns such as 'part-*.csv', or - for standard input
     #[arg(required = true)]
     data: Vec<PathBuf>,
-    /// Where to write the features: .parquet, or else CSV; - for standard output
+    /// Where to write the table: .parquet, or else CSV; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
     /// Columns of the table to write beside the features
@@ -43,7 +46,26 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
-    let transformer = read_transformer(&args.model)?;
+    match read_map(&args.model)? {
+        Map::Features(transformer) => features(args, &transformer, pool),
+        Map::Release(release) => {
+            ensure!(
+                args.keep.is_empty(),
+                "--keep is for features; a released table has all its columns"
+            );
+            let later = Later {
+                release: &release,
+                model: &args.model,
+                data: &args.data,
+                delimiter: args.delimiter,
+                output: &args.output,
+            };
+            said(args, &later.write(pool)?)
+        }
+    }
+}
+
+fn features(args: &Args, transformer: &Transformer, pool: &ThreadPool) -> Result<()> {
     let components = transformer.features.map().len();
     let stream = Stream {
         stage: "transforming",
@@ -76,19 +98,31 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     for use_ in report::uses(uses) {
         report::remark(format_args!("note: {use_}"));
     }
-    let as_json = json!({ "rows": rows, "components": components, "policies-used": uses });
-    // Where the features go to standard output, the report must not mix with them.
+    said(
+        args,
+        &Said {
+            sentence: format!(
+                "{components} features of {rows} rows written to {}",
+                args.output.display()
+            ),
+            json: json!({ "rows": rows, "components": components, "policies-used": uses }),
+        },
+    )
+}
+
+/// What is said of a table that was written.
+pub(super) struct Said {
+    pub(super) sentence: String,
+    pub(super) json: serde_json::Value,
+}
+
+fn said(args: &Args, said: &Said) -> Result<()> {
+    // Where the table goes to standard output, the report must not mix with them.
     let to_stdout = args.output.as_os_str() != "-";
     match (to_stdout, args.json) {
-        (true, true) => report::json(&as_json),
-        (true, false) => report::to_stdout(|out| {
-            let output = args.output.display();
-            writeln!(
-                out,
-                "{components} features of {rows} rows written to {output}"
-            )
-        }),
-        (false, true) => Ok(writeln!(std::io::stderr(), "{as_json:#}")?),
+        (true, true) => report::json(&said.json),
+        (true, false) => report::to_stdout(|out| writeln!(out, "{}", said.sentence)),
+        (false, true) => Ok(writeln!(std::io::stderr(), "{:#}", said.json)?),
         (false, false) => Ok(()),
     }
 }

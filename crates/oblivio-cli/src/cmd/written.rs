@@ -46,24 +46,26 @@ pub(super) fn check(outputs: &[PathBuf], inputs: &[&Path]) -> Result<()> {
     Ok(())
 }
 
-/// Writes a report of each kind that was asked for, and says if its page lacks charts.
+/// Writes a report of each kind that was asked for.
 pub(super) fn write(outputs: &[PathBuf], text: impl Fn(Kind) -> String) -> Result<()> {
     for path in outputs {
-        save(path, &text)?;
-        if Kind::of(path) == Some(Kind::Page) && !oblivio_report::HAS_CHARTS {
-            report::remark(format_args!(
-                "note: this program was built without the chart bundle: {} has tables in place of charts",
-                path.display()
-            ));
-        }
+        let kind = Kind::of(path).unwrap_or(Kind::Page);
+        table::write_bytes(path, text(kind).as_bytes())?;
     }
     Ok(())
 }
 
-/// Writes a report whose page has no charts.
-pub(super) fn save(path: &Path, text: impl Fn(Kind) -> String) -> Result<()> {
-    let kind = Kind::of(path).unwrap_or(Kind::Page);
-    table::write_bytes(path, text(kind).as_bytes())
+/// Says of pages that should have charts that they have none, if so.
+pub(super) fn say_if_without_charts(outputs: &[PathBuf]) {
+    let pages = outputs
+        .iter()
+        .filter(|path| Kind::of(path) == Some(Kind::Page));
+    for path in pages.filter(|_| !oblivio_report::HAS_CHARTS) {
+        report::remark(format_args!(
+            "note: this program was built without the chart bundle: {} has tables in place of charts",
+            path.display()
+        ));
+    }
 }
 
 /// The names of files without their folders.

@@ -3,6 +3,7 @@
 //! A column is numbers if every value that is not missing reads as one, and categories otherwise; all rows are
 //! looked at. Whitespace around names and values does not count.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
@@ -19,6 +20,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::contain::contain;
+use super::form::Spelling;
 use super::input::Input;
 use super::kind::{Could, Kind};
 use super::part::CHANGED;
@@ -231,7 +233,7 @@ fn number(text: Option<&str>) -> Option<f64> {
 }
 
 /// Digits behind a leading zero are a code, such as a postal one: as numbers, different codes would be one.
-fn is_code(text: &str) -> bool {
+pub(super) fn is_code(text: &str) -> bool {
     let digits = text.trim_start_matches(['-', '+']).as_bytes();
     digits.len() > 1 && digits[0] == b'0' && digits[1].is_ascii_digit()
 }
@@ -262,12 +264,21 @@ impl Encoder {
     }
 
     /// The text of these rows, behind the header if they are the first.
-    pub(super) fn encode(&mut self, columns: &[Column], rows: Range<usize>) -> Result<Vec<u8>> {
+    pub(super) fn encode(
+        &mut self,
+        columns: &[Column],
+        rows: Range<usize>,
+        spellings: &BTreeMap<String, Spelling>,
+    ) -> Result<Vec<u8>> {
         let fields = columns
             .iter()
             .map(|c| Field::new(&c.name, DataType::Utf8, true));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let texts = columns.iter().map(|c| printed(&c.values, rows.clone()));
+        let usual = Spelling::default();
+        let texts = columns.iter().map(|c| {
+            let spelling = spellings.get(&c.name).unwrap_or(&usual);
+            printed(&c.values, rows.clone(), spelling)
+        });
         let mut writer = WriterBuilder::new()
             .with_delimiter(self.delimiter)
             .with_header(!self.begun)
@@ -278,15 +289,15 @@ impl Encoder {
     }
 }
 
-fn printed(values: &Values, rows: Range<usize>) -> ArrayRef {
+fn printed(values: &Values, rows: Range<usize>, spelling: &Spelling) -> ArrayRef {
     let texts: StringArray = match values {
         Values::Numbers(numbers) => numbers[rows]
             .iter()
-            .map(|&value| (!value.is_nan()).then(|| print(value)))
+            .map(|&value| (!value.is_nan()).then(|| spelling.number(print(value))))
             .collect(),
         Values::Categories { levels, codes } => codes[rows]
             .iter()
-            .map(|&code| levels.get(code as usize))
+            .map(|&code| levels.get(code as usize).map(|level| spelling.text(level)))
             .collect(),
     };
     Arc::new(texts)

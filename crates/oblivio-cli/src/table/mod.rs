@@ -6,6 +6,7 @@
 mod contain;
 mod csv;
 mod expand;
+mod form;
 mod input;
 mod kind;
 mod parquet;
@@ -27,6 +28,7 @@ use anyhow::{Result, anyhow, bail};
 use oblivio::{Column, nearest};
 
 pub use expand::expand;
+pub use form::Form;
 pub use read::ReadOptions;
 pub use sink::Sink;
 pub use source::{BATCH, KnownSource, Source};

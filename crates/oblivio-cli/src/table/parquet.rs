@@ -1,7 +1,9 @@
 //! Parquet: typed columns, taken as they are.
 //!
-//! Numbers of every width become doubles; text, booleans, dates and times become categories of their printed form.
+//! Numbers of every width become doubles; text, booleans, dates and times become categories of their printed form. A table
+//! that is to have the types of another one gets them back where they can say what it holds.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,6 +19,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow_cast::display::FormatOptions;
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
 use arrow_schema::{ArrowError, DataType, Field};
 use oblivio::{Column, Values};
@@ -34,6 +37,15 @@ const GROUP_BYTES: usize = 16 << 20;
 pub(super) fn is_extension(extension: &OsStr) -> bool {
     extension.eq_ignore_ascii_case("parquet")
 }
+
+/// A value that cannot be converted must not pass for a missing one.
+const STRICT: CastOptions<'static> = CastOptions {
+    safe: false,
+    format_options: FormatOptions::new(),
+};
+
+/// The types of columns, by name.
+pub(super) type Types = BTreeMap<String, DataType>;
 
 /// What can be known of a file before its values are decoded.
 pub(super) struct Survey {
@@ -80,6 +92,15 @@ pub(super) fn contained<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 
 fn open(input: &Input) -> Result<ArrowReaderMetadata> {
     ArrowReaderMetadata::load(input, ArrowReaderOptions::new()).map_err(unreadable)
+}
+
+/// The type of every column, in the order of the file.
+pub(super) fn types(input: &Input) -> Result<Vec<DataType>> {
+    contained(|| {
+        let file = open(input)?;
+        let fields = file.schema().fields().iter();
+        Ok(fields.map(|field| field.data_type().clone()).collect())
+    })
 }
 
 fn has_value(input: &Input, file: &ArrowReaderMetadata, position: usize) -> Result<bool> {
@@ -177,19 +198,14 @@ fn simple_type(found: &DataType) -> DataType {
 }
 
 fn simplify(chunk: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-    // A value that cannot be converted must not pass for a missing one.
-    let options = CastOptions {
-        safe: false,
-        ..CastOptions::default()
-    };
     let found = chunk.data_type();
     if let DataType::Timestamp(unit, Some(_)) = found {
         // Printed in universal time: the names of time zones are not known here.
         let universal = DataType::Timestamp(*unit, Some("+00:00".into()));
-        let chunk = cast_with_options(chunk, &universal, &options)?;
-        return cast_with_options(&chunk, &DataType::Utf8View, &options);
+        let chunk = cast_with_options(chunk, &universal, &STRICT)?;
+        return cast_with_options(&chunk, &DataType::Utf8View, &STRICT);
     }
-    cast_with_options(chunk, &simple_type(found), &options)
+    cast_with_options(chunk, &simple_type(found), &STRICT)
 }
 
 /// The column of these values, which are of this kind unless the file has changed.
@@ -208,18 +224,48 @@ pub(super) fn column(name: &str, kind: Kind, chunk: &ArrayRef) -> Result<Column>
     Ok(column)
 }
 
+/// The column as the text of its values, whatever their type.
+pub(super) fn text(name: &str, chunk: &ArrayRef) -> Result<Column> {
+    let text = cast_with_options(chunk, &DataType::Utf8View, &STRICT);
+    let text = text.map_err(|error| anyhow!("column `{name}`: {error}; drop it"))?;
+    Ok(Column::texts(name, text.as_string_view().iter()))
+}
+
 /// The Parquet file of a table that comes in pieces; a missing value is a null.
 #[derive(Default)]
 pub(super) struct Encoder {
     writer: Option<ArrowWriter<Vec<u8>>>,
+    /// The types of columns that are to be neither doubles nor text.
+    types: Types,
 }
 
 impl Encoder {
+    /// Takes on those of the types that can say what the columns hold; the names of the columns whose type cannot.
+    pub(super) fn settle(&mut self, columns: &[Column], types: Types) -> Vec<String> {
+        let mut lost = Vec::new();
+        for (name, wanted) in types {
+            let column = columns.iter().find(|column| column.name == name);
+            let Some(column) = column else { continue };
+            if says(&array(&column.values, 0..column.len()), &wanted) {
+                self.types.insert(name, wanted);
+            } else {
+                lost.push(name);
+            }
+        }
+        lost
+    }
+
     /// The next bytes of the file, most of them of earlier rows: rows are kept back until a group is full.
     pub(super) fn encode(&mut self, columns: &[Column], rows: Range<usize>) -> Result<Vec<u8>> {
-        let arrays = columns
-            .iter()
-            .map(|c| (&c.name, array(&c.values, rows.clone()), true));
+        let arrays = columns.iter().map(|c| {
+            let values = array(&c.values, rows.clone());
+            let values = match self.types.get(&c.name) {
+                Some(wanted) => cast_with_options(&values, wanted, &STRICT)?,
+                None => values,
+            };
+            Ok((&c.name, values, true))
+        });
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
         let batch = RecordBatch::try_from_iter_with_nullable(arrays)?;
         let mut writer = match self.writer.take() {
             Some(writer) => writer,
@@ -250,6 +296,18 @@ fn begin(batch: &RecordBatch) -> Result<ArrowWriter<Vec<u8>>> {
         .build();
     let writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties))?;
     Ok(writer)
+}
+
+/// Whether a type can hold these values; a narrower float may round them, as it did before.
+fn says(values: &ArrayRef, wanted: &DataType) -> bool {
+    let (from, is_float) = (values.data_type(), wanted.is_floating());
+    if !can_cast_types(from, wanted) || !can_cast_types(wanted, from) {
+        return false;
+    }
+    let there = cast_with_options(values, wanted, &STRICT);
+    let Ok(there) = there else { return false };
+    let back = cast_with_options(&there, from, &STRICT);
+    is_float || back.is_ok_and(|back| &back == values)
 }
 
 fn array(values: &Values, rows: Range<usize>) -> ArrayRef {

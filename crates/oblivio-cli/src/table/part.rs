@@ -10,6 +10,7 @@ use ::parquet::file::reader::Length;
 use anyhow::{Result, bail};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
+use arrow_schema::DataType;
 use oblivio::{Column, Values};
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +67,8 @@ pub(super) enum Declared {
     Nothing,
     Categories,
     Numbers,
+    /// To be read as the text that it is.
+    Verbatim,
 }
 
 /// What a file says of itself.
@@ -161,6 +164,18 @@ impl Part {
         })
     }
 
+    /// The type of every column, where the file knows types.
+    pub(super) fn types(&self) -> Result<Option<Vec<DataType>>> {
+        match self.format {
+            Format::Csv(_) => Ok(None),
+            Format::Parquet => {
+                let types = parquet::types(&self.place.open()?)?;
+                let own = self.positions.iter().map(|&at| types.get(at).cloned());
+                Ok(own.collect())
+            }
+        }
+    }
+
     fn chosen(&self) -> Vec<usize> {
         let mut chosen = self.positions.clone();
         chosen.sort_unstable();
@@ -176,6 +191,9 @@ impl Part {
             let Settled { name, kind, .. } = settled;
             let column = match self.format {
                 Format::Csv(_) => csv::column(name, *kind, chunk.as_string_view())?,
+                Format::Parquet if settled.declared == Declared::Verbatim => {
+                    parquet::text(name, chunk)?
+                }
                 Format::Parquet => parquet::column(name, *kind, chunk)?,
             };
             settled.finish(column)

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use oblivio::{Column, Values};
 
+use super::form::Form;
 use super::write::Output;
 use super::{check, csv, parquet};
 
@@ -14,6 +15,9 @@ pub struct Sink {
     encoder: Encoder,
     /// The names of the columns, and whether they hold numbers.
     layout: Vec<(String, bool)>,
+    /// What columns are to look like.
+    form: Form,
+    lost: Vec<String>,
 }
 
 enum Encoder {
@@ -36,7 +40,19 @@ impl Sink {
             output: Output::create(path)?,
             encoder,
             layout: Vec::new(),
+            form: Form::default(),
+            lost: Vec::new(),
         })
+    }
+
+    /// The same with columns of this form: as they are spelt in CSV, and of these types in Parquet, where the first rows fit.
+    pub fn of_form(self, form: Form) -> Self {
+        Self { form, ..self }
+    }
+
+    /// The columns that could not keep their type.
+    pub fn lost_types(&self) -> &[String] {
+        &self.lost
     }
 
     /// Adds rows. Every batch must have the names and types of the first.
@@ -44,11 +60,17 @@ impl Sink {
         const ROWS: usize = 8192;
         let rows = check(columns)?;
         self.check_layout(columns)?;
+        if let Encoder::Parquet(encoder) = &mut self.encoder {
+            let types = std::mem::take(&mut self.form.types);
+            let lost = encoder.settle(columns, types);
+            self.lost
+                .extend(lost.into_iter().filter(|_| self.form.typed));
+        }
         // A table without rows still has its header.
         for start in (0..rows.max(1)).step_by(ROWS) {
             let range = start..rows.min(start + ROWS);
             let bytes = match &mut self.encoder {
-                Encoder::Csv(encoder) => encoder.encode(columns, range),
+                Encoder::Csv(encoder) => encoder.encode(columns, range, &self.form.spellings),
                 Encoder::Parquet(encoder) => encoder.encode(columns, range),
             };
             self.output.write(&bytes?)?;

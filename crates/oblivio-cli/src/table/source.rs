@@ -6,11 +6,13 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail};
+use arrow_schema::DataType;
 use oblivio::{Column, MISSING, Values};
 use serde::{Deserialize, Serialize};
 
 use super::expand::expand;
 use super::kind::{Could, Kind};
+use super::parquet::Types;
 #[cfg(test)]
 use super::part::FileRecord;
 use super::part::{Declared, Found, Known, Part, Settled, find};
@@ -173,9 +175,45 @@ impl Source {
         let column = &self.columns[self.position(name)?];
         Ok(match column.declared {
             Declared::Nothing => column.kind == Kind::Numbers,
-            Declared::Categories => false,
+            Declared::Categories | Declared::Verbatim => false,
             Declared::Numbers => true,
         })
+    }
+
+    /// The same with these columns read as the text that they are, for whoever only copies them: no digit of a long number is lost.
+    pub fn verbatim(&self, names: &[String]) -> Self {
+        let mut columns = self.columns.clone();
+        let own = columns.iter_mut().filter(|own| names.contains(&own.name));
+        for column in own {
+            (column.kind, column.declared) = (Kind::Texts, Declared::Verbatim);
+        }
+        Self {
+            files: self.files.clone(),
+            columns,
+        }
+    }
+
+    /// The types of the columns, where all files know types and agree.
+    pub(super) fn types(&self) -> Result<Types> {
+        let mut common: Option<Vec<Option<DataType>>> = None;
+        for file in &self.files {
+            let Some(own) = file.types()? else {
+                return Ok(Types::new());
+            };
+            let own = own.into_iter().map(Some);
+            common = Some(match common {
+                None => own.collect(),
+                Some(known) => {
+                    let pairs = known.into_iter().zip(own);
+                    pairs
+                        .map(|(a, b)| a.filter(|a| Some(a) == b.as_ref()))
+                        .collect()
+                }
+            });
+        }
+        let types = self.names().zip(common.unwrap_or_default());
+        let known = types.filter_map(|(name, kind)| Some((name.to_owned(), kind?)));
+        Ok(known.collect())
     }
 
     /// The files, as they were when they were opened.

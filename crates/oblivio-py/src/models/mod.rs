@@ -13,10 +13,10 @@ use pyo3::types::{PyBytes, PyDict};
 use oblivio::{Kind, Partition, Points, Uses, Warning};
 
 /// How a value is pickled: through the bytes of its file.
-type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
+pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
 
 /// The sensitive columns and how each is read.
-fn sensitive_columns(partition: Option<&Partition>) -> Vec<(String, &'static str)> {
+pub(crate) fn sensitive_columns(partition: Option<&Partition>) -> Vec<(String, &'static str)> {
     partition.map_or(Vec::new(), |partition| {
         let kind = |kind| match kind {
             Kind::Categorical => "categorical",
@@ -30,7 +30,7 @@ fn sensitive_columns(partition: Option<&Partition>) -> Vec<(String, &'static str
 }
 
 /// Columns that are needed besides the sensitive ones.
-fn control_columns(partition: Option<&Partition>) -> Vec<String> {
+pub(crate) fn control_columns(partition: Option<&Partition>) -> Vec<String> {
     partition.map_or(Vec::new(), |partition| {
         let own = |name: &&str| !partition.columns().any(|(column, _)| column == *name);
         let needed = partition.needs().into_iter().filter(own);
@@ -39,7 +39,7 @@ fn control_columns(partition: Option<&Partition>) -> Vec<String> {
 }
 
 /// How often policies were used, by name.
-fn uses_dict(py: Python<'_>, uses: Uses) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn uses_dict(py: Python<'_>, uses: Uses) -> PyResult<Bound<'_, PyDict>> {
     let counts = PyDict::new(py);
     counts.set_item("empty_cell", uses.empty_cell)?;
     counts.set_item("unseen_category", uses.unseen_category)?;
@@ -50,7 +50,7 @@ fn uses_dict(py: Python<'_>, uses: Uses) -> PyResult<Bound<'_, PyDict>> {
     Ok(counts)
 }
 
-fn texts(warnings: &[Warning]) -> Vec<String> {
+pub(crate) fn texts(warnings: &[Warning]) -> Vec<String> {
     warnings.iter().map(Warning::to_string).collect()
 }
 

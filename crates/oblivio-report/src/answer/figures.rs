@@ -9,7 +9,7 @@ use crate::words::{value_in_words, words};
 
 /// One number about means or decisions, one about distributions, one about what an adversary finds; if there are
 /// none of a kind, the next measures there are.
-pub(super) fn figures(changes: &[Change]) -> Vec<Figure> {
+pub(crate) fn figures(changes: &[Change]) -> Vec<Figure> {
     const KINDS: &[&[Measure]] = &[
         LEADING,
         &[

@@ -10,7 +10,8 @@ use oblivio::{Against, Audit, Measure, Role};
 
 use crate::pair::{Change, Pair, headline};
 use crate::text::{inline, list};
-use figures::figures;
+pub(crate) use figures::figures;
+pub(crate) use sentences::unnoticed;
 
 /// What an audit comes to.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +61,7 @@ pub fn answer(audit: &Audit) -> Answer {
     let mut said = vec![sentences::numbers_in_words(&changes[0], &pair)];
     said.extend(sentences::worse(&changes));
     said.extend(sentences::single_columns(audit, &pair, against, lead));
-    said.extend(sentences::unnoticed(&changes));
+    said.extend(unnoticed(&changes));
     said.extend(sentences::others(audit, &pair, against));
     said.extend(sentences::small_cells(against));
     Answer {
@@ -125,7 +126,7 @@ fn verdict(pair: &Pair, against: &Against, changes: &[Change], shuffles: usize) 
 
 /// Whether what is detectable may well be chance, as many measures were taken: none of them is as rare as one case of twenty
 /// shared among all, nor beyond all shuffles.
-fn hardly(changes: &[Change], shuffles: usize) -> bool {
+pub(crate) fn hardly(changes: &[Change], shuffles: usize) -> bool {
     let rarest = changes.iter().map(|change| change.now.measured.p_value);
     let rarest = rarest.fold(1.0, f64::min);
     let beyond_all = (1.0 + 1e-9) / (shuffles as f64 + 1.0);
@@ -133,7 +134,7 @@ fn hardly(changes: &[Change], shuffles: usize) -> bool {
 }
 
 /// By how many measures the dependence is detectable, and by how many it is large.
-fn extent(changes: &[Change]) -> String {
+pub(crate) fn extent(changes: &[Change]) -> String {
     let of = changes.len();
     let detectable = changes.iter().filter(|change| change.now.detectable);
     let large = changes.iter().filter(|change| change.now.large);
@@ -178,7 +179,7 @@ fn lower(subject: &str) -> String {
 }
 
 /// Both words at once.
-fn judgement(detectable: bool, large: bool) -> &'static str {
+pub(crate) fn judgement(detectable: bool, large: bool) -> &'static str {
     match (detectable, large) {
         (true, true) => "detectable and large",
         (true, false) => "detectable, but not large",

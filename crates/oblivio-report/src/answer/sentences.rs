@@ -98,7 +98,7 @@ pub(super) fn single_columns(
 }
 
 /// How much dependence the rows are too few to show.
-pub(super) fn unnoticed(changes: &[Change]) -> Option<String> {
+pub(crate) fn unnoticed(changes: &[Change]) -> Option<String> {
     let lead = changes[0].now;
     let critical = value_in_words(lead.measure, lead.measured.critical);
     let side = if lead.measure.grows() {

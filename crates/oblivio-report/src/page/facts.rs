@@ -11,6 +11,15 @@ use crate::text;
 const LONGEST: usize = 2000;
 
 pub(super) fn section(audit: &Audit, facts: &[(String, String)]) -> Markup {
+    shown(facts, &known(audit), &audit.notes)
+}
+
+/// What the caller did, what the result itself knows, and its notes.
+pub(super) fn shown(
+    facts: &[(String, String)],
+    known: &[(&'static str, String)],
+    notes: &[String],
+) -> Markup {
     html! {
         section #facts aria-labelledby="facts-title" {
             h2 #facts-title { "What was done" }
@@ -18,18 +27,18 @@ pub(super) fn section(audit: &Audit, facts: &[(String, String)]) -> Markup {
                 @for (label, value) in facts {
                     div { dt { (name(label)) } dd { bdi { (text::cut(value, LONGEST)) } } }
                 }
-                @for (label, value) in known(audit) { div { dt { (label) } dd { (prose(&value)) } } }
+                @for (label, value) in known { div { dt { (label) } dd { bdi { (prose(value)) } } } }
             }
-            @if !audit.notes.is_empty() {
+            @if !notes.is_empty() {
                 h3 { "Notes" }
-                ul { @for note in &audit.notes { li { bdi { (text::cut(note, LONGEST)) } } } }
+                ul { @for note in notes { li { bdi { (text::cut(note, LONGEST)) } } } }
             }
         }
     }
 }
 
 /// What the audit itself knows.
-fn known(audit: &Audit) -> Vec<(&'static str, String)> {
+pub(super) fn known(audit: &Audit) -> Vec<(&'static str, String)> {
     let resampling = &audit.resampling;
     let weights = if audit.weighted {
         format!(

@@ -14,6 +14,7 @@ mod means;
 mod measures;
 mod name;
 mod promises;
+mod release;
 mod spark;
 mod tradeoff;
 mod view;
@@ -24,6 +25,7 @@ use oblivio::{Audit, Bounds};
 use crate::text;
 pub use bounds::BoundsPage;
 use document::Document;
+pub use release::ReleasePage;
 pub use tradeoff::FrontierPage;
 use view::{View, views};
 

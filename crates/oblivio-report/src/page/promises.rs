@@ -32,7 +32,7 @@ pub(super) fn section(audit: &Audit) -> Markup {
 }
 
 /// From where on a value is called large.
-fn conventions(audit: &Audit) -> Markup {
+pub(super) fn conventions(audit: &Audit) -> Markup {
     let used = used(audit);
     let known = CONVENTIONS.iter().filter_map(|(measures, origin)| {
         let measures: Vec<_> = measures.iter().filter(|m| used.contains(m)).collect();

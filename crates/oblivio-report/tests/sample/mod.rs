@@ -520,3 +520,67 @@ pub fn bounds() -> oblivio::Bounds {
         .and_then(|(model, _)| BoundSettings::default().run(&model, &columns, &watch))
         .unwrap_or_else(|error| panic!("{error}"))
 }
+
+/// A release by projection: dependence that is less after than before, and a bandwidth chosen.
+pub fn release() -> oblivio::ReleaseReport {
+    let before = audit(&[("features", Role::Features)], &["sex", "age"]);
+    let mut after = judged(before.clone(), |finding| (finding.against == "age", false));
+    for finding in &mut after.findings {
+        let measured = &mut finding.measured;
+        measured.value = measured.expected + 0.1 * (measured.value - measured.expected);
+    }
+    let alone = before
+        .features
+        .iter()
+        .filter(|found| found.against == "sex")
+        .take(8);
+    let columns = alone.map(|found| oblivio::ColumnReport {
+        name: found.feature.clone(),
+        kind: "whole numbers".into(),
+        treatment: "quantiles given the cell".into(),
+        low: Some(17.0),
+        high: Some(62.0),
+        changed: 0.7312,
+        distance: Some(0.3125),
+        correlation: Some(0.9531),
+    });
+    let columns = columns.collect();
+    let measured = before.findings[0].measured;
+    let utility = [("admitted", true), ("grade", false)].map(|(target, given)| oblivio::Utility {
+        target: target.into(),
+        given,
+        score: if given {
+            oblivio::AdversaryScore::Auc
+        } else {
+            oblivio::AdversaryScore::RSquared
+        },
+        original: measured,
+        released: measured,
+    });
+    let path = [10.0, 1.0, 0.1].map(|factor| oblivio::ReleasePathPoint {
+        factor,
+        kernel: format!("rbf(gamma={factor})"),
+        hsic: 0.01 * factor,
+        expected: 0.002,
+        distance: 0.5 / factor,
+        chosen: factor == 1.0,
+    });
+    oblivio::ReleaseReport {
+        method: "projection".into(),
+        rows: 10_000,
+        training_rows: 7000,
+        held_out_rows: ROWS,
+        sensitive: vec!["sex".into(), "age".into()],
+        before,
+        after,
+        columns,
+        utility: utility.to_vec(),
+        path: path.to_vec(),
+        certified: Some(oblivio::ReleaseCertificate {
+            rows: 3000,
+            certified: 2990,
+            largest_gap: 0.0123,
+        }),
+        notes: vec!["`postcode` has 812 categories; those of few rows are drawn together".into()],
+    }
+}

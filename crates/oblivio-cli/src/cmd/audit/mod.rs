@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 pub(crate) use self::args::Args;
 use self::gate::{Side, Verdict, verdicts};
 use self::page::Report;
+pub(super) use self::print::measures;
 use self::rows::{Columns, Models};
 use crate::cmd::stream::opened;
 use crate::cmd::written::{self, Kind};
@@ -55,6 +56,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<bool> {
         audit: &audit,
     };
     written::write(&args.output, |kind| text(kind, &report, &verdicts))?;
+    written::say_if_without_charts(&args.output);
     if args.json {
         report::json(&as_json(&audit, &report, &verdicts))?;
     } else {

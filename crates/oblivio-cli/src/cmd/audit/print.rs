@@ -39,7 +39,7 @@ pub(super) fn print(audit: &Audit, written: &[PathBuf], out: &mut dyn Write) -> 
     Ok(())
 }
 
-fn measures(
+pub(in crate::cmd) fn measures(
     audit: &Audit,
     subject: &str,
     before: Option<&str>,

@@ -88,9 +88,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         facts: facts(args, &data, &model),
         bounds: &bounds,
     };
-    for path in &args.output {
-        written::save(path, |kind| report.text(kind))?;
-    }
+    written::write(&args.output, |kind| report.text(kind))?;
     if args.json {
         report::json(&report.json())
     } else {

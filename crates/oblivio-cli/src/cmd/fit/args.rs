@@ -6,12 +6,13 @@ use std::str::FromStr;
 use anyhow::{Result, ensure};
 use oblivio::learn::{Intercept, Learner, Solver};
 use oblivio::{
-    AlignMethod, AlignRule, Binning, CellCount, ClassWeights, Components, EmptyCell, Estimator,
-    FeatureSettings, Gamma, Kernel, Missing, Mode, Named, OutOfRange, Parity, PartitionRule,
-    Policies, Reference, Restraint, Scaling, Selection, Settings, Threshold, UnseenCategory,
+    AlignMethod, AlignRule, ClassWeights, Components, FeatureSettings, Mode, Named, Parity,
+    PartitionRule, Reference, Restraint, Scaling, Selection, Settings, Threshold,
 };
 
-use crate::args::{bounds, delimiter, named};
+use crate::args::{delimiter, named};
+use crate::cmd::cells::CellOptions;
+use crate::cmd::kernel::KernelOptions;
 use crate::table::ReadOptions;
 
 /// The penalty of ridge regression.
@@ -181,28 +182,8 @@ pub(crate) struct Options {
     #[arg(long, help_heading = "Columns")]
     pub(in crate::cmd) no_standardize: bool,
 
-    /// linear, poly, rbf, laplacian, matern12, matern32, matern52, or sums and products of them
-    #[arg(
-        long,
-        value_name = "KERNEL",
-        default_value = "rbf",
-        help_heading = "Model"
-    )]
-    pub(in crate::cmd) kernel: Kernel<Gamma>,
-    /// Gamma of a single kernel: a number, scale or median
-    #[arg(long, value_name = "GAMMA", help_heading = "Model")]
-    pub(in crate::cmd) gamma: Option<Gamma>,
-    /// Degree of a single poly kernel
-    #[arg(long, value_name = "P", help_heading = "Model")]
-    pub(in crate::cmd) degree: Option<u32>,
-    /// Constant of a single poly kernel
-    #[arg(
-        allow_negative_numbers = true,
-        long,
-        value_name = "C",
-        help_heading = "Model"
-    )]
-    pub(in crate::cmd) coef0: Option<f64>,
+    #[command(flatten)]
+    pub(in crate::cmd) kernel: KernelOptions,
     /// What is learned: a number by ridge regression, or classes by a support vector machine or logistic regression
     #[arg(long, default_value = "ridge", value_parser = named::<Learner>(), help_heading = "Model")]
     pub(in crate::cmd) learner: Learner,
@@ -299,45 +280,11 @@ pub(crate) struct Options {
     )]
     pub(in crate::cmd) tolerance: f64,
 
-    /// How the mean of the features given the sensitive columns is estimated: by cells, smoothly, or linearly; auto takes cells or
-    /// smooth, whichever has the smaller leave-one-out error
-    #[arg(long, default_value = "auto", value_parser = named::<Estimator>(), help_heading = "Cells")]
-    pub(in crate::cmd) conditional_mean: Estimator,
-    /// Draw the means of cells towards the mean of all, by as much as their scatter suggests; leaves some dependence
-    #[arg(long, help_heading = "Cells")]
-    pub(in crate::cmd) shrink: bool,
-    /// Cells of each continuous sensitive column: a number, auto, loo (least leave-one-out error) or paper
-    #[arg(
-        long,
-        value_name = "CELLS",
-        default_value = "auto",
-        help_heading = "Cells"
-    )]
-    pub(in crate::cmd) cells: CellCount,
-    /// Join cells with fewer reference rows with their neighbours (default: 5, fewer in small tables, if --cells is auto)
-    #[arg(long, value_name = "ROWS", help_heading = "Cells")]
-    pub(in crate::cmd) min_cell_rows: Option<usize>,
-    /// Where those cells begin and end
-    #[arg(long, default_value = "quantile", value_parser = named::<Binning>(), help_heading = "Cells")]
-    pub(in crate::cmd) binning: Binning,
-    /// Bounds of continuous sensitive columns, COLUMN=LOW:HIGH or LOW:HIGH for all
-    #[arg(long, value_name = "BOUNDS", value_parser = bounds, value_delimiter = ',', allow_hyphen_values = true, help_heading = "Cells")]
-    pub(in crate::cmd) sensitive_bounds: Vec<(String, f64, f64)>,
     /// Rows that estimate the means: all, or half (the other half then trains)
     #[arg(long, default_value = "all", value_parser = ["all", "half"], help_heading = "Cells")]
     pub(in crate::cmd) reference: String,
-    /// Sensitive categories without reference rows
-    #[arg(long, default_value = "error", value_parser = named::<UnseenCategory>(), help_heading = "Cells")]
-    pub(in crate::cmd) handle_unknown: UnseenCategory,
-    /// Cells without reference rows (default: enclosing, or as --handle-unknown)
-    #[arg(long, value_parser = named::<EmptyCell>(), help_heading = "Cells")]
-    pub(in crate::cmd) handle_empty: Option<EmptyCell>,
-    /// Values outside the bounds given for dyadic cells
-    #[arg(long, default_value = "error", value_parser = named::<OutOfRange>(), help_heading = "Cells")]
-    pub(in crate::cmd) handle_range: OutOfRange,
-    /// Missing sensitive values
-    #[arg(long, default_value = "error", value_parser = named::<Missing>(), help_heading = "Cells")]
-    pub(in crate::cmd) handle_missing: Missing,
+    #[command(flatten)]
+    pub(in crate::cmd) cells: CellOptions,
 
     /// Seed of everything random
     #[arg(long, default_value_t = 0)]
@@ -380,19 +327,9 @@ impl Options {
 
     /// All of them but strength and mode.
     pub(in crate::cmd) fn settings(&self) -> Result<Settings> {
-        let sensitive = |names: &[String]| -> Vec<String> {
-            let read =
-                |name: &&String| self.sensitive.contains(name) || self.control.contains(name);
-            let known = names.iter().filter(read);
-            known.cloned().collect()
-        };
-        let policies = Policies {
-            range: self.handle_range,
-            missing: self.handle_missing,
-            ..Policies::for_unknown(self.handle_unknown)
-        };
+        let sensitive = [&self.sensitive[..], &self.control].concat();
         Ok(Settings {
-            kernel: self.kernel()?,
+            kernel: self.kernel.kernel()?,
             learner: self.learner,
             penalty: self.penalty()?,
             parity: self.parity,
@@ -402,19 +339,8 @@ impl Options {
                 _ => Restraint::Hard,
             },
             partition: PartitionRule {
-                estimator: self.conditional_mean,
-                shrink: self.shrink,
                 control: self.control.clone(),
-                cells: self.cells,
-                binning: self.binning,
-                bounds: self.sensitive_bounds.clone(),
-                categorical: sensitive(&self.categorical),
-                continuous: sensitive(&self.continuous),
-                min_rows: self.min_cell_rows,
-                policies: Policies {
-                    empty: self.handle_empty.unwrap_or(policies.empty),
-                    ..policies
-                },
+                ..self.cells.rule(&sensitive, &self.read_options())
             },
             reference: if self.reference == "half" {
                 Reference::Half
@@ -492,11 +418,5 @@ impl Options {
             reference: settings.reference.clone(),
             seed: settings.seed,
         }
-    }
-
-    fn kernel(&self) -> Result<Kernel<Gamma>> {
-        let mut kernel = self.kernel.clone();
-        kernel.set(self.gamma, self.degree, self.coef0)?;
-        Ok(kernel)
     }
 }

@@ -53,6 +53,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         frontier: &frontier,
     };
     written::write(&args.output, |kind| report.text(kind))?;
+    written::say_if_without_charts(&args.output);
     if args.json {
         report::json(&report.json())
     } else {

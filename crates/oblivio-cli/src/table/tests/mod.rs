@@ -1,6 +1,7 @@
 //! Tests of what a user can do to a table: one file per door.
 
 mod csv;
+mod form;
 mod fuzz;
 mod parquet;
 mod read;
@@ -9,6 +10,7 @@ mod source;
 mod table;
 mod write;
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -49,7 +51,7 @@ fn write(path: &Path, columns: &[Column]) -> Result<()> {
 fn csv_bytes(columns: &[Column]) -> Vec<u8> {
     let rows = columns[0].len();
     let mut encoder = format_csv::Encoder::new(b',');
-    encoder.encode(columns, 0..rows).unwrap()
+    encoder.encode(columns, 0..rows, &BTreeMap::new()).unwrap()
 }
 
 fn parquet_bytes(columns: &[Column]) -> Vec<u8> {

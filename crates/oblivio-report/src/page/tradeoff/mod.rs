@@ -8,6 +8,7 @@ use oblivio::Frontier;
 
 use super::CHARTS;
 use super::document::Document;
+use super::facts;
 use super::name::{name, prose};
 use super::view::figure;
 use crate::frontier::frontier_answer;
@@ -16,9 +17,6 @@ use crate::text;
 use crate::words::{error_words, words};
 
 const COMPACT: &str = include_str!("../compact.css");
-
-/// Longer facts and notes are cut.
-const LONGEST: usize = 2000;
 
 /// A frontier to be shown, with what was done.
 #[derive(Clone, Copy, Debug)]
@@ -166,21 +164,7 @@ impl FrontierPage<'_> {
                 concat!("oblivio ", env!("CARGO_PKG_VERSION")).into(),
             ),
         ];
-        html! {
-            section #facts aria-labelledby="facts-title" {
-                h2 #facts-title { "What was done" }
-                dl.facts {
-                    @for (label, value) in self.facts {
-                        div { dt { (name(label)) } dd { bdi { (text::cut(value, LONGEST)) } } }
-                    }
-                    @for (label, value) in &known { div { dt { (label) } dd { bdi { (prose(value)) } } } }
-                }
-                @if !frontier.notes.is_empty() {
-                    h3 { "Notes" }
-                    ul { @for note in &frontier.notes { li { bdi { (text::cut(note, LONGEST)) } } } }
-                }
-            }
-        }
+        facts::shown(self.facts, &known, &frontier.notes)
     }
 }
 
