@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import pytest
 
 import oblivio as ob
 
+DOCS = Path(__file__).parents[2] / "docs" / "bounds.md"
 SMALL = {"rows": 40, "confidence": 0.9}
 
 
@@ -107,6 +109,14 @@ class TestForms:
     @pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
     def test_copies_are_equal(self, found, again):
         assert again(found).to_dict() == found.to_dict()
+
+    def test_the_schema_is_described(self, found):
+        text = DOCS.read_text(encoding="utf-8")
+        report = found.to_dict()
+        parts = [report["distance"], report["dependence"][0], report["dependence"][0]["population"]]
+        parts += [report["changes"][0], report["changes"][0]["by-cell"][0], report["certificates"][0]]
+        for part in [report, *parts]:
+            assert all(f"`{key}`" in text for key in part)
 
     def test_json_that_is_none_is_refused(self):
         with pytest.raises(ob.InvalidInputError, match="no bounds"):

@@ -181,7 +181,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     pub(super) frontier: Option<PathBuf>,
     /// Add the bounds of `oblivio bounds` to the page and to JSON
-    #[arg(long, requires = "model")]
+    #[arg(long, requires = "model", conflicts_with = "score")]
     pub(super) bounds: bool,
     /// Seed of everything random
     #[arg(long, default_value_t = 0)]

@@ -18,7 +18,7 @@ use crate::progress::watched;
 use crate::report;
 use crate::table::{self, ReadOptions};
 
-/// Bound how much a model's features and predictions can depend on S, and how far they were moved
+/// Bound dependence on S, the distance to the manifold and the change of predictions
 ///
 /// On rows that the model was best not fitted on: one half estimates the conditional mean anew, the other is what the bounds are
 /// of. The distance of oblivious features to the manifold and its intervals, the bound on dependence that follows from it (ψ), the
