@@ -947,6 +947,7 @@ fn reproduce_writes_numbers_figures_and_verdicts() {
         "uncorrelated",
         "gaussian",
         "rates",
+        "oblivious-data",
         "bounds",
     ];
     assert_eq!(said["repetitions"], 2);
