@@ -24,7 +24,7 @@ DATA = Path(os.environ.get("OBLIVIO_DATA", Path(__file__).parents[3] / "shared" 
 DOCS = Path(__file__).parents[2] / "docs" / "audit.md"
 FEW = {"n_permutations": 19, "n_resamples": 19}
 # What only the command line knows.
-OF_THE_COMMAND = {"facts", "limits"}
+OF_THE_COMMAND = {"facts", "limits", "bounds"}
 OF_SCORES = [
     "correlation-ratio",
     "mean-gap",

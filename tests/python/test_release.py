@@ -123,6 +123,66 @@ def test_an_array_stays_an_array_of_its_type(dtype):
     assert np.allclose(rows, after, rtol=1e-6)
 
 
+def test_an_array_keeps_every_bit_of_the_columns_that_are_not_released():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 3, 200)
+    X = np.column_stack([2**60 + 1 + 2**20 * group, rng.poisson(3 + 2 * group)])
+    before = X.copy()
+    after = ob.ObliviousRelease(sensitive_feature_ids=[0]).fit_transform(X)
+    assert (before == X).all() and after.dtype == X.dtype
+    assert (after[:, 0] == X[:, 0]).all() and (after[:, 1] != X[:, 1]).any()
+
+
+def few_categories():
+    """A release and a table of which the women are mostly of the first of three kinds."""
+    rng = np.random.default_rng(0)
+    sex = np.repeat(["F", "M"], 300)
+    kind = np.where(sex == "F", rng.choice([1, 2, 3], 600, p=[0.8, 0.1, 0.1]), rng.choice([1, 2, 3], 600))
+    release = ob.ObliviousRelease(sensitive_feature_ids=["sex"], random_state=0)
+    return release, pd.DataFrame({"sex": sex, "kind": kind})
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize(
+    "kinds", [["c", "a", "b"], [30, 10, 20], [0.5, 2.5, 1.5], list(pd.date_range("2020", periods=3))]
+)
+def test_released_categories_that_a_later_frame_does_not_list_are_not_lost(kinds, ordered):
+    release, frame = few_categories()
+    frame["kind"] = pd.Categorical([kinds[k - 1] for k in frame.kind], categories=kinds, ordered=ordered)
+    release.fit(frame)
+    rows = (frame.kind == kinds[0]) & (frame.sex == "F")
+    expected = release.transform(frame[rows])
+    assert expected.kind.nunique() > 1
+    for listed in [kinds[:1], kinds[1::-1]]:
+        later = frame[rows].assign(kind=frame.kind[rows].cat.set_categories(listed, ordered=ordered))
+        after = release.transform(later)
+        assert after.kind.tolist() == expected.kind.tolist()
+        assert after.kind.cat.ordered == ordered
+        assert after.kind.cat.categories[: len(listed)].tolist() == listed
+        assert after.kind.cat.categories.dtype == later.kind.cat.categories.dtype
+
+
+def test_polars_and_pyarrow_lose_no_released_category():
+    release, frame = few_categories()
+    frame["kind"] = frame.kind.map({1: "c", 2: "a", 3: "b"})
+    release.fit(frame)
+    later = frame[(frame.kind == "c") & (frame.sex == "F")]
+    expected = release.transform(later).kind.tolist()
+    assert set(expected) == {"a", "b", "c"}
+    columns = later.to_dict("list")
+    after = release.transform(pl.DataFrame(columns, schema={"sex": pl.String, "kind": pl.Enum(["z", "c"])}))
+    assert after["kind"].to_list() == expected
+    assert after["kind"].dtype == pl.Enum(["z", "c", "a", "b"])
+    for ordered in [False, True]:
+        codes = pa.array([1] * len(later), pa.int8())
+        kind = pa.DictionaryArray.from_arrays(codes, ["z", "c"], ordered=ordered)
+        table = pa.table({"sex": columns["sex"], "kind": kind})
+        after = release.transform(table)
+        assert after.schema.equals(table.schema)
+        assert after["kind"].to_pylist() == expected
+        assert after["kind"].chunk(0).dictionary.to_pylist() == ["z", "c", "a", "b"]
+
+
 def test_missing_values_are_refused_or_stay_missing():
     frame = people().drop(columns=["hired"])
     frame.loc[3, "income"] = np.nan

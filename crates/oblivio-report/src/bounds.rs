@@ -24,7 +24,7 @@ pub struct BoundLine {
     pub found: f64,
     /// What it is at least, where that is known.
     pub lower: Option<f64>,
-    /// What it is at most.
+    /// What it is at most; NaN where that is not known.
     pub value: f64,
     /// Whether the bound says nothing.
     pub vacuous: bool,
@@ -68,13 +68,13 @@ pub fn bound_lines(bounds: &Bounds) -> Vec<BoundLine> {
     lines
 }
 
-/// An inequality by name, and the interval it gives.
-pub(crate) fn inequalities(estimate: &Estimate) -> Vec<(&'static str, Interval)> {
+/// An inequality by name, and the interval it gives, if there is one.
+pub(crate) fn inequalities(estimate: &Estimate) -> Vec<(&'static str, Option<Interval>)> {
     let mut all = vec![
         ("Bernstein", estimate.bernstein),
         ("Hoeffding", estimate.hoeffding),
     ];
-    all.extend(estimate.paper.map(|interval| ("paper", interval)));
+    all.extend(estimate.paper.map(|interval| ("paper", Some(interval))));
     all
 }
 
@@ -91,9 +91,9 @@ fn distances(bounds: &Bounds) -> Vec<BoundLine> {
             of: format!("{name}, {inequality}"),
             cell: None,
             found: estimate.value,
-            lower: interval.lower,
-            value: interval.upper,
-            vacuous: interval.vacuous,
+            lower: interval.and_then(|interval| interval.lower),
+            value: interval.map_or(f64::NAN, |interval| interval.upper),
+            vacuous: interval.is_none_or(|interval| interval.vacuous),
             rows: bounds.projected_rows,
         })
     });
@@ -146,7 +146,10 @@ pub fn bounds_csv(bounds: &Bounds) -> String {
             bound.cell.unwrap_or_default(),
             number(bound.found),
             bound.lower.map(number).unwrap_or_default(),
-            number(bound.value),
+            Some(bound.value)
+                .filter(|value| !value.is_nan())
+                .map(number)
+                .unwrap_or_default(),
             bound.vacuous.to_string(),
             bound.rows.to_string(),
         ]));

@@ -40,7 +40,9 @@ pub use bounds::{BoundLine, bound_lines, bounds_answer, bounds_csv};
 pub use csv::csv;
 pub use frontier::{frontier_answer, frontier_csv};
 pub use page::{BoundsPage, FrontierPage, FrontierPoint, HAS_CHARTS, Page, ReleasePage};
-pub use release::{NOT_ANONYMISED, release_answer, release_audit, release_csv};
+pub use release::{
+    NOT_ANONYMISED, release_answer, release_audit, release_certificate, release_csv,
+};
 pub use words::{error_words, words};
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! What a release keeps and takes out, in words and as CSV.
 
 use oblivio::{
-    AdversaryScore, Against, Audit, Finding, Measure, ReleaseReport, Role, Subject, Utility,
+    AdversaryScore, Against, Audit, Finding, Measure, ReleaseCertificate, ReleaseReport, Role,
+    Subject, Utility,
 };
 
 use crate::answer::{Answer, extent, hardly, judgement, unnoticed};
@@ -204,6 +205,17 @@ fn kept(told: &Utility) -> String {
 }
 
 /// The name of a score.
+/// What is certain of projected rows, in a sentence.
+pub fn release_certificate(certified: &ReleaseCertificate) -> String {
+    format!(
+        "Of {} of {} held-out rows it is certified that the squared distance to the feature that is wanted is within a thousandth of the least; of any of them it \
+         is at most {} above it.",
+        count(certified.certified),
+        count(certified.rows),
+        short(certified.largest_gap)
+    )
+}
+
 pub(crate) fn score(score: AdversaryScore) -> &'static str {
     match score {
         AdversaryScore::Auc => "AUC",

@@ -279,8 +279,8 @@ fn check(found: &Bounds) {
     assert!(distance.mean.value <= distance.root_mean_square.value + 1e-12);
     assert!(distance.root_mean_square.value <= distance.range + 1e-12);
     for estimate in [distance.mean, distance.root_mean_square] {
-        let intervals = [estimate.bernstein, estimate.hoeffding];
-        for interval in intervals.iter().chain(&estimate.paper) {
+        let intervals = [estimate.bernstein, estimate.hoeffding, estimate.paper];
+        for interval in intervals.iter().flatten() {
             assert!(interval.upper + 1e-12 >= estimate.value);
             assert!(
                 interval
@@ -324,6 +324,13 @@ fn bounds_hold_for_models_of_every_kind() {
             check(&found);
             assert_eq!(found.projected_rows, 20);
             assert_eq!(found.cells.len(), 3);
+            assert!(found.distance.mean.hoeffding.is_some());
+            // Only features that cannot be longer than those of the reference say something of the population.
+            let limited = ["rbf", "laplacian"]
+                .iter()
+                .any(|name| text.starts_with(name));
+            let mut dependence = found.dependence.iter();
+            assert!(dependence.all(|bound| bound.population.is_some() == limited));
         }
         for estimator in [Estimator::Smooth, Estimator::Linear] {
             let mut own = settings(text);
@@ -336,6 +343,13 @@ fn bounds_hold_for_models_of_every_kind() {
                     .iter()
                     .all(|bound| bound.population.is_none())
             );
+            // The range of their shifts is not known beforehand.
+            for estimate in [found.distance.mean, found.distance.root_mean_square] {
+                let intervals = [estimate.bernstein, estimate.hoeffding, estimate.paper];
+                assert_eq!(intervals, [None; 3]);
+            }
+            let said = |note: &String| note.contains("no intervals of distances");
+            assert!(found.notes.iter().any(said));
         }
     }
     let landmarks = Settings {
@@ -356,7 +370,7 @@ fn a_seed_decides_and_few_free_features_are_certified() {
     let interval = found.distance.mean.bernstein;
     assert!(
         interval
-            .lower
+            .and_then(|interval| interval.lower)
             .is_some_and(|low| low <= found.distance.mean.value)
     );
     let json = serde_json::to_string(&found).unwrap();
@@ -371,10 +385,9 @@ fn a_seed_decides_and_few_free_features_are_certified() {
     assert_eq!(found.distance.certified_rows, 0);
     let distance = &found.distance;
     for estimate in [distance.mean, distance.root_mean_square] {
-        assert_eq!(
-            (estimate.bernstein.lower, estimate.hoeffding.lower),
-            (None, None)
-        );
+        for interval in [estimate.bernstein, estimate.hoeffding] {
+            assert_eq!(interval.unwrap().lower, None);
+        }
     }
     assert!(
         found
@@ -382,6 +395,69 @@ fn a_seed_decides_and_few_free_features_are_certified() {
             .iter()
             .any(|note| note.contains("only the upper ends"))
     );
+}
+
+/// Rows that are judged have no say in the region, ρ and R; one far outside stays where it is, or nearer.
+#[test]
+fn the_region_is_that_of_the_reference_rows() {
+    for text in ["linear", "rbf(gamma=1)"] {
+        let model = fitted(&table(ridge(0.5), 150, 1), &settings(text));
+        let (features, sensitive, _) = table(ridge(0.5), 60, 99);
+        let all: Vec<Column> = features.into_iter().chain(sensitive).collect();
+        let plain = SMALL.run(&model, &all, &watch()).unwrap();
+        let inside = plain.notes.iter().all(|note| !note.contains("outside"));
+        let numbers = |column: &Column| match &column.values {
+            oblivio::Values::Numbers(values) => values.clone(),
+            oblivio::Values::Categories { .. } => unreachable!("x is a number"),
+        };
+        let (mut judged, mut others) = (0, 0);
+        for row in 0..60 {
+            let mut x = numbers(&all[0]);
+            x[row] = 1e3;
+            let mut far = all.clone();
+            far[0] = Column::numbers("x", x);
+            let found = SMALL.run(&model, &far, &watch()).unwrap();
+            check(&found);
+            let same = |a: f64, b: f64| a.to_bits() == b.to_bits();
+            if found.changes == plain.changes {
+                let (now, before) = (&found.distance, &plain.distance);
+                assert!(same(now.norm, before.norm) && same(now.range, before.range));
+                let said = |note: &String| note.contains("outside the box");
+                assert!(!inside || found.notes.iter().any(said), "{:?}", found.notes);
+                judged += 1;
+            } else {
+                others += 1;
+            }
+        }
+        assert_eq!((judged, others), (30, 30), "{text}");
+    }
+}
+
+/// More rows than are certified: the lower ends are from those that are, and W is one map.
+#[test]
+fn many_rows_of_several_features_are_certified_in_part() {
+    let simulation = ridge(0.5);
+    let twice = |mut columns: Vec<Column>| -> Vec<Column> {
+        let mut second = columns[0].clone();
+        second.name = "x2".into();
+        columns.push(second);
+        columns
+    };
+    let (features, sensitive, target) = table(simulation, 150, 1);
+    let data = (twice(features), sensitive, target);
+    let model = fitted(&data, &settings("rbf(gamma=1)"));
+    let (features, sensitive, _) = table(simulation, 420, 99);
+    let all: Vec<Column> = twice(features).into_iter().chain(sensitive).collect();
+    let wide = BoundSettings {
+        most_rows: 205,
+        ..SMALL
+    };
+    let found = wide.run(&model, &all, &watch()).unwrap();
+    check(&found);
+    assert_eq!(found.distance.certified_rows, 200);
+    assert!(found.distance.mean.bernstein.unwrap().lower.is_some());
+    let said = |note: &String| note.contains("from 200 of 205 rows");
+    assert!(found.notes.iter().any(said), "{:?}", found.notes);
 }
 
 /// The Gaussian example: a linear kernel's manifold holds Z, so that ψ has nothing to pay for the distance.
@@ -506,6 +582,20 @@ fn what_cannot_be_bounded_is_refused_with_a_reason() {
     };
     assert!(refused(&model, &few, 150).contains("at least 10"));
     assert!(refused(&model, &SMALL, 12).contains("at least 20 are needed"));
+    // Cells without reference rows lose theirs: what is asked for is more than there are.
+    let names: Vec<String> = (0..150).map(|row| format!("g{}", row % 12)).collect();
+    let group = Column::texts("group", names.iter().map(|name| Some(name.as_str())));
+    let many = fitted(
+        &(data.0.clone(), vec![group.clone()], data.2.clone()),
+        &settings("linear"),
+    );
+    let keep: Vec<usize> = (0..21).collect();
+    let few_rows = [data.0[0].select(&keep), group.select(&keep)];
+    let error = SMALL.run(&many, &few_rows, &watch()).unwrap_err();
+    let Error::TooFewRows { found, needed, .. } = error else {
+        panic!("{error}");
+    };
+    assert!(found == 21 && needed > 21, "{needed}");
     let without = SMALL
         .run(&model, &data.0, &watch())
         .unwrap_err()

@@ -318,3 +318,47 @@ fn wrong_settings_are_refused() {
     let error = refused(&settings("rbf", vec![1.0]), &hole);
     assert!(matches!(error, Error::MissingValues { column, row: 3, .. } if column == "a"));
 }
+
+/// A column of many categories beside a number, in either order and alone.
+#[test]
+fn the_path_sees_every_sensitive_column() {
+    let (x, s) = dependent(400, 9, 2.0);
+    let group = s.columns()[0].clone();
+    let names: Vec<String> = (0..400).map(|i| format!("{}", i % 150)).collect();
+    let many = Column::texts("zip", names.iter().map(|name| Some(name.as_str())));
+    let watch = Watch::default();
+    let study = |columns: Vec<Column>| {
+        let rows = ReleaseRows {
+            features: x.clone(),
+            sensitive: Sensitive::new(columns, 400).unwrap(),
+            target: None,
+            weights: None,
+        };
+        let mut settings = settings("rbf", vec![1.0, 0.01]);
+        settings.partition.policies.category = oblivio::UnseenCategory::Population;
+        settings.study(&rows, &StudySettings::default(), &watch)
+    };
+    let a = study(vec![group.clone(), many.clone()]).unwrap();
+    let b = study(vec![many.clone(), group]).unwrap();
+    for (a, b) in a.path.iter().zip(&b.path) {
+        assert!((a.hsic - b.hsic).abs() < 1e-9 && a.hsic > 0.0);
+    }
+    assert!(study(vec![many]).is_ok());
+}
+
+/// A kernel with a tip has no second-order bound: its certificate stops in time, and says how far it got.
+#[test]
+fn certificates_of_rough_kernels_stop_in_time() {
+    let (x, s) = dependent(120, 2, 1.5);
+    let rows = ReleaseRows {
+        features: x,
+        sensitive: s,
+        target: None,
+        weights: None,
+    };
+    let report = settings("laplacian(gamma=0.3)", vec![1.0])
+        .study(&rows, &StudySettings::default(), &Watch::default())
+        .unwrap();
+    let certified = report.certified.unwrap();
+    assert!(certified.certified <= certified.rows && certified.largest_gap > 0.0);
+}

@@ -923,3 +923,57 @@ fn settings_are_spelled_and_checked() {
         })
     ));
 }
+
+/// Two categories that are independent given S, and nothing else: most rows are equal to many others.
+#[test]
+fn equal_rows_have_draws_of_their_own_in_every_column() {
+    use rand::{RngExt, SeedableRng};
+    let rows = 20_000;
+    let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(5);
+    let s: Vec<bool> = (0..rows).map(|_| random.random()).collect();
+    let word = |yes: bool| Some(if yes { "yes" } else { "no" });
+    let mut column = |name: &str| {
+        let drawn = s
+            .iter()
+            .map(|s| random.random::<f64>() < if *s { 0.7 } else { 0.3 });
+        let drawn: Vec<bool> = drawn.collect();
+        Column::texts(name, drawn.into_iter().map(word))
+    };
+    let x = [column("a"), column("b")];
+    let groups = Column::texts("s", s.iter().map(|s| Some(if *s { "f" } else { "m" })));
+    let sensitive = Sensitive::new(vec![groups], rows).unwrap();
+    let watch = oblivio::Watch::default();
+    let shares = |columns: &[Column], of: bool| {
+        let yes = |column: &Column| -> Vec<bool> {
+            let (levels, codes) = column.to_categories();
+            codes.iter().map(|c| levels[*c as usize] == "yes").collect()
+        };
+        let (a, b) = (yes(&columns[0]), yes(&columns[1]));
+        let own: Vec<usize> = (0..rows).filter(|&i| s[i] == of).collect();
+        let share = |test: &dyn Fn(usize) -> bool| {
+            own.iter().filter(|&&i| test(i)).count() as f64 / own.len() as f64
+        };
+        (share(&|i| a[i]), share(&|i| a[i] && b[i]))
+    };
+    // Five standard errors of a difference of shares of 10 000 rows each.
+    let error = 5.0 * (2.0 * 0.25 / 10_000.0_f64).sqrt();
+    assert!((shares(&x, true).1 - shares(&x, false).1).abs() > 0.3);
+    for (strength, first) in [(1.0, 0.5), (0.5, 0.6)] {
+        let settings = ReleaseSettings {
+            strength,
+            ..ReleaseSettings::default()
+        };
+        let (release, _) = settings.fit(&x, &sensitive, None, &watch).unwrap();
+        let w = release.transform(&x, &sensitive, &watch).unwrap().columns;
+        let (f, m) = (shares(&w, true), shares(&w, false));
+        assert!(
+            (f.0 - first).abs() < error && (m.0 - (1.0 - first)).abs() < error,
+            "{f:?} {m:?}"
+        );
+        // Independent given S, the columns stay so.
+        assert!(
+            (f.1 - f.0 * f.0).abs() < error && (m.1 - m.0 * m.0).abs() < error,
+            "{f:?} {m:?}"
+        );
+    }
+}

@@ -1,5 +1,7 @@
 //! Projected rows, and what is left of the means: what bounds on dependence are made of.
 
+use std::ops::Range;
+
 use faer::Mat;
 
 use super::change::{RowShifts, shift_norms};
@@ -7,14 +9,18 @@ use super::range::{largest_distance, largest_square};
 use super::rows::Table;
 use crate::conditional_mean::ConditionalMean;
 use crate::error::Result;
+use crate::kernel::Kernel;
 use crate::manifold::{Certify, Manifold, Region, Search, Span};
 use crate::oblivious::ObliviousMap;
 use crate::partition::Assignment;
 use crate::points::Points;
+use crate::random;
 use crate::watch::Watch;
 
 /// No more boxes than this certify the projection of a row; a larger gap holds all the same.
-const MOST_BOXES: usize = 500;
+const MOST_BOXES: usize = 200;
+/// No more rows than this are certified, drawn by seed, unless a single feature moves.
+const MOST_CERTIFIED: usize = 200;
 
 /// Projected rows, and all that bounds are made of.
 pub(super) struct Ground {
@@ -23,11 +29,17 @@ pub(super) struct Ground {
     /// W
     pub(super) points: Points<'static>,
     pub(super) distances: Vec<f64>,
-    /// What the least distances are at least, where that is certified.
+    /// What the least distances of the rows to certify are at least, if all of them are certified.
     pub(super) least: Option<Vec<f64>>,
     pub(super) certified: usize,
+    /// Rows outside the region.
+    pub(super) outside: usize,
+    /// What a distance is at most; for a regression on S, on these rows.
     pub(super) range: f64,
+    /// ρ of the region.
     pub(super) norm: f64,
+    /// Whether no feature of any row is longer than that.
+    pub(super) limited: bool,
     pub(super) left: f64,
     /// $\max_c\|\delta_c\|$
     pub(super) longest: f64,
@@ -39,6 +51,7 @@ impl Ground {
         rows: &Table,
         drawn: Vec<usize>,
         shifts: &RowShifts,
+        seed: u64,
         watch: &Watch,
     ) -> Result<Self> {
         let points = rows.points.select(&drawn);
@@ -58,71 +71,93 @@ impl Ground {
             distances: own.iter().map(|norm| strength * norm).collect(),
             least: (range == 0.0).then(|| vec![0.0; drawn.len()]),
             certified: if range == 0.0 { drawn.len() } else { 0 },
+            outside: (0..points.len())
+                .filter(|&i| !holds(&region, points.row(i)))
+                .count(),
             range: if smooth {
                 range
             } else {
                 range.min(largest_distance(kernel, strength, norm))
             },
             norm,
+            limited: limited(kernel, &region),
             left: left(shifts.mean, strength, &points, &assignment, watch)?,
             longest,
             rows: drawn,
             points,
         };
         if range > 0.0 {
-            ground.project(
-                &Manifold::of(shifts.mean, region)?,
-                &assignment,
-                strength,
-                watch,
-            )?;
+            ground.project(rows, &Manifold::of(shifts.mean, region)?, seed, watch)?;
         }
         Ok(ground)
     }
 
     /// W and its distances in place of X and those of X, wherever W is nearer.
+    ///
+    /// All rows are projected in the same way, so that W is one map of X and S. Where too many are to be certified, those drawn say only
+    /// what distances are at least.
     fn project(
         &mut self,
+        rows: &Table,
         manifold: &Manifold,
-        assignment: &Assignment,
-        strength: f64,
+        seed: u64,
         watch: &Watch,
     ) -> Result<()> {
-        let search = Search {
+        let strength = rows.offsets.strength;
+        let plain = Search::default();
+        let certified = Search {
             certify: Some(Certify {
                 most_boxes: MOST_BOXES,
                 ..Certify::default()
             }),
-            ..Search::default()
+            ..plain
         };
-        let found = manifold.project(&self.points, assignment, strength, &search, watch)?;
+        let all: Vec<usize> = (0..self.rows.len()).collect();
+        let region = manifold.region();
+        let chosen = if region.free.len() == 1 && region.one_of.is_empty() {
+            all.clone()
+        } else {
+            random::sample(&all, MOST_CERTIFIED, seed)
+        };
+        let every = chosen.len() == all.len();
+        let project = |part: &[usize], search: &Search| {
+            let named: Vec<usize> = part.iter().map(|&i| self.rows[i]).collect();
+            let points = self.points.select(part);
+            manifold.project(&points, &rows.assigned(&named)?, strength, search, watch)
+        };
+        let judged = project(&chosen, &certified)?;
+        let others = if every {
+            None
+        } else {
+            Some(project(&all, &plain)?)
+        };
+        let mut least = Vec::with_capacity(chosen.len());
+        for (k, &i) in chosen.iter().enumerate() {
+            // A row may stay where it is, and one outside the region may be nearest there.
+            let square = judged.distances[k].powi(2);
+            let lower = judged.gaps[k].map(|gap| (square - gap).max(0.0).sqrt());
+            least.extend(lower.map(|lower| lower.min(self.distances[i])));
+        }
+        self.certified = least.len();
+        self.least = (least.len() == chosen.len()).then_some(least);
+        let found = others.unwrap_or(judged);
         let mut values = Vec::with_capacity(self.points.values().len());
-        let mut least = Vec::with_capacity(found.distances.len());
         for (i, distance) in found.distances.iter().enumerate() {
-            // What lies outside the region by its categories may be nearer to itself.
             let nearer = *distance < self.distances[i];
             let nearest = if nearer { &found.points } else { &self.points };
             values.extend_from_slice(nearest.row(i));
             self.distances[i] = self.distances[i].min(*distance);
-            let lower = found.gaps[i].map(|gap| (distance * distance - gap).max(0.0).sqrt());
-            least.extend(lower.map(|lower| lower.min(self.distances[i])));
         }
-        self.certified = least.len();
-        self.least = (least.len() == found.distances.len()).then_some(least);
         self.points = Points::new(values, self.points.dim())?;
         Ok(())
     }
 }
 
-/// The box that holds the rows; of the indicators of a category one is 1.
+/// The box that holds the reference rows; of the indicators of a category one is 1.
+///
+/// No row that bounds are of has a say in it: given the reference rows, W and the distance of each depend on that row alone.
 fn region(rows: &Table) -> Region {
-    let used: Vec<usize> = rows
-        .reference
-        .iter()
-        .chain(&rows.evaluation)
-        .copied()
-        .collect();
-    let spans = Region::of(&rows.points.select(&used)).free;
+    let spans = Region::of(&rows.points.select(&rows.reference)).free;
     let mut region = Region::default();
     let mut at = 0;
     for name in rows.model.encoder.columns() {
@@ -144,6 +179,19 @@ fn region(rows: &Table) -> Region {
 fn radius_square(region: &Region) -> f64 {
     let end = |span: &Span| (span.low * span.low).max(span.high * span.high);
     region.free.iter().map(end).sum::<f64>() + region.one_of.len() as f64
+}
+
+/// Whether a row lies in the region.
+fn holds(region: &Region, x: &[f64]) -> bool {
+    let within = |span: &Span| (span.low..=span.high).contains(&x[span.feature]);
+    // Indicators are 0 or 1; a category that the model does not know has none.
+    let one = |indicators: &Range<usize>| x[indicators.clone()].iter().sum::<f64>() == 1.0;
+    region.free.iter().all(within) && region.one_of.iter().all(one)
+}
+
+/// Whether no feature of any row is longer than the longest of the region, whatever its numbers are.
+fn limited(kernel: &Kernel, region: &Region) -> bool {
+    region.free.is_empty() || largest_square(kernel, f64::INFINITY).is_finite()
 }
 
 /// $r = \bigl(\sum_c p_c\|\bar Z_c - \bar Z\|^2\bigr)^{1/2}$ with the means of Z over the rows of each cell, and over all.

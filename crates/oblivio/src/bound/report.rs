@@ -53,15 +53,16 @@ pub struct BoundCell {
     pub share: f64,
 }
 
-/// The distance of Z to the manifold φ\[𝕏\], 𝕏 being the box that holds the rows.
+/// The distance of Z to the manifold φ\[𝕏\], 𝕏 being the box that holds the reference rows, and the row itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct DistanceBound {
     /// ρ, the length of the longest feature in the box.
     pub norm: f64,
-    /// What a distance is at most: the length of the longest shift, times t.
+    /// What a distance is at most: the length of the longest shift, times t. For a regression on S it is of these rows only.
     pub range: f64,
-    /// Rows whose distance is known to be the least but for a gap; for others it is what was found, at least the least.
+    /// Rows whose distance is known to be the least but for a gap, which lower ends are from; for others it is what was found, at
+    /// least the least.
     pub certified_rows: usize,
     /// $E\min\|Z - \phi(x)\|$, which the paper's $d_n$ estimates.
     pub mean: Estimate,
@@ -75,10 +76,11 @@ pub struct DistanceBound {
 pub struct Estimate {
     /// On these rows.
     pub value: f64,
-    /// By the empirical Bernstein inequality and the range.
-    pub bernstein: Interval,
+    /// By the empirical Bernstein inequality and the range; as the others none where the conditional mean is a regression on S, whose
+    /// range is not known beforehand.
+    pub bernstein: Option<Interval>,
     /// By Hoeffding's and the range.
-    pub hoeffding: Interval,
+    pub hoeffding: Option<Interval>,
     /// By Hoeffding's and the paper's range, 5ρ; the paper has none for the root mean square.
     pub paper: Option<Interval>,
 }
@@ -115,7 +117,8 @@ pub struct DependenceBound {
     pub paper_proof: f64,
     /// The bound for each cell, in the order of `cells`.
     pub by_cell: Vec<CellBound>,
-    /// A bound on the population that holds with the confidence; none where the conditional mean is a regression on S.
+    /// A bound on the population that holds with the confidence; none where the conditional mean is a regression on S, or features
+    /// can be longer than those of the reference rows.
     pub population: Option<PopulationBound>,
 }
 

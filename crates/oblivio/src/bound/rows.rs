@@ -82,6 +82,15 @@ impl<'a> Table<'a> {
             sensitive,
         };
         rows.recount()?;
+        let kept = rows.evaluation.len();
+        if kept < LEAST {
+            // As many as leave enough, if the same share of them is lost.
+            return Err(Error::TooFewRows {
+                what: "the table (those with a cell, some of which have no reference row)",
+                found: own.len(),
+                needed: (own.len() * LEAST).div_ceil(kept.max(1)),
+            });
+        }
         Ok(rows)
     }
 
@@ -105,13 +114,6 @@ impl<'a> Table<'a> {
         let kept = placed(&self.assigned(&self.evaluation)?, &has_rows);
         self.left_out += self.evaluation.len() - kept.len();
         self.evaluation = kept.into_iter().map(|i| self.evaluation[i]).collect();
-        if self.evaluation.len() < LEAST {
-            return Err(Error::TooFewRows {
-                what: "the half that bounds are of",
-                found: self.evaluation.len(),
-                needed: LEAST,
-            });
-        }
         Ok(())
     }
 
@@ -146,15 +148,26 @@ impl<'a> Table<'a> {
         let mut notes = vec![
             "certificates hold for rows that the model was not fitted on, drawn independently; each bound holds by itself".to_owned(),
         ];
-        if self.offsets.strength > 0.0 && ground.certified < ground.rows.len() {
+        let (certified, rows) = (ground.certified, ground.rows.len());
+        if ground.least.is_none() {
+            notes.push(
+                "the nearest points are not certified: distances found are at least the least ones, so only the upper ends of their intervals are valid".into(),
+            );
+        } else if certified < rows {
             notes.push(format!(
-                "the nearest point is not certified for {} of {} rows: distances found are at least the least ones, so only the upper ends of their intervals are valid",
-                ground.rows.len() - ground.certified,
-                ground.rows.len()
+                "the lower ends of the intervals of distances are from {certified} of {rows} rows, whose nearest points are certified"
+            ));
+        }
+        if ground.outside > 0 {
+            notes.push(format!(
+                "{} of {rows} projected rows lie outside the box of the reference rows: W may be the row itself there",
+                ground.outside
             ));
         }
         if self.partition.smooth.is_some() {
-            notes.push("the conditional mean is a regression on S: the range of the distances is that of these rows, and there is no bound on the population by ψ".into());
+            notes.push("the conditional mean is a regression on S, whose shifts have no range that is known beforehand: there are no intervals of distances, and no bound on the population by ψ".into());
+        } else if !ground.limited {
+            notes.push("features of this kernel can be longer than those of the reference rows: there is no bound on the population by ψ".into());
         }
         if self.model.predictor().alignment().is_some() {
             notes.push("scores are aligned after the offset: the bound on the change is of the score before that".into());

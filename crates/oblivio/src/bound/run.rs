@@ -70,7 +70,7 @@ impl BoundSettings {
             })
             .collect::<Result<_>>()?;
         let drawn = random::sample(&rows.evaluation, self.most_rows, self.seed);
-        let ground = Ground::new(&rows, drawn, &shifts, watch)?;
+        let ground = Ground::new(&rows, drawn, &shifts, self.seed, watch)?;
         let lines = Line::all(model, table, &rows.reference, &reference, watch)?;
         let events: Vec<Event> = lines
             .iter()
@@ -87,7 +87,7 @@ impl BoundSettings {
             evaluation_rows: rows.evaluation.len(),
             projected_rows: ground.rows.len(),
             cells: rows.cells(&ground),
-            distance: self.distance(&ground),
+            distance: self.distance(&ground, rows.partition.smooth.is_some()),
             dependence,
             changes,
             certificates: self.certificates(&rows, &ground, &events, table, watch)?,
@@ -114,7 +114,8 @@ impl BoundSettings {
         Ok(())
     }
 
-    fn distance(&self, ground: &Ground) -> DistanceBound {
+    /// Inequalities need a range that is known before a row is looked at, which regressions on S do not have.
+    fn distance(&self, ground: &Ground, smooth: bool) -> DistanceBound {
         let squares = |values: &[f64]| -> Vec<f64> { values.iter().map(|v| v * v).collect() };
         let least_squares = ground.least.as_deref().map(squares);
         let found = squares(&ground.distances);
@@ -123,14 +124,17 @@ impl BoundSettings {
         // Whatever range an inequality is given, values are known to lie below ours.
         let both = |values: &[f64], least: Option<&[f64]>, (given, known), of: Inequality| {
             let above = of(values, given, self.confidence);
-            match least {
+            let interval = match least {
                 None => above.from_above(known),
                 Some(least) => above.down_to(of(least, given, self.confidence), known),
-            }
+            };
+            (!smooth).then_some(interval)
         };
         let (values, least) = (&ground.distances[..], ground.least.as_deref());
         let squared = (range * range, range * range);
-        let root = |of: Inequality| both(&found, least_squares.as_deref(), squared, of).root();
+        let root = |of: Inequality| {
+            both(&found, least_squares.as_deref(), squared, of).map(Interval::root)
+        };
         DistanceBound {
             norm: ground.norm,
             range,
@@ -139,7 +143,7 @@ impl BoundSettings {
                 value: mean(values),
                 bernstein: both(values, least, (range, range), bernstein),
                 hoeffding: both(values, least, (range, range), hoeffding),
-                paper: Some(both(values, least, (5.0 * ground.norm, range), hoeffding)),
+                paper: both(values, least, (5.0 * ground.norm, range), hoeffding),
             },
             root_mean_square: Estimate {
                 value: square.sqrt(),
@@ -165,9 +169,10 @@ impl BoundSettings {
         let sharp = Spectrum::of(matrix.as_ref(), &weights, Constant::Any)?;
         watch.check()?;
         let papers = Spectrum::of(matrix.as_ref(), &weights, Constant::None)?;
-        let population = match rows.partition.smooth {
-            Some(_) => None,
-            None => Population::new(&self.known(rows, ground), watch)?,
+        let population = if rows.partition.smooth.is_none() && ground.limited {
+            Population::new(&self.known(rows, ground), watch)?
+        } else {
+            None
         };
         let distance = mean_square(&ground.distances).sqrt();
         let mut found = Vec::new();

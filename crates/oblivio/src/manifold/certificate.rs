@@ -8,13 +8,15 @@ use super::objective::{Objective, Scratch};
 use super::reach::{Reach, moved};
 use super::region::Span;
 use crate::named::Named;
+use crate::watch::Watch;
 
 /// How a projection is certified.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Certify {
-    /// The gap that is good enough, in squared distance, as a share of $\sup k(x, x)$.
+    /// The gap that is good enough, in squared distance, as a share of $\sup k(x, x)$, or of the squared distance that φ goes from the middle
+    /// of the region if that is less.
     pub tolerance: f64,
-    /// The most boxes looked at; a search that ends here has a larger gap, which holds all the same.
+    /// The most boxes looked at for a row; a search that ends here has a larger gap, which holds all the same.
     pub most_boxes: usize,
     /// What is known of the objective within a box.
     pub bound: LowerBound,
@@ -28,6 +30,23 @@ impl Default for Certify {
             bound: LowerBound::default(),
         }
     }
+}
+
+impl Certify {
+    /// The gap that is good enough, where φ goes so far from the middle of the region.
+    pub(super) fn gap(&self, reach: &Reach, far: f64) -> f64 {
+        self.tolerance * reach.size().min(far).powi(2)
+    }
+}
+
+/// The middle and the half-widths of a box; features that are not free stay.
+pub(super) fn middle(free: &[Span], x: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let (mut centre, mut half) = (x.to_vec(), vec![0.0; x.len()]);
+    for span in free {
+        centre[span.feature] = span.at(0.5);
+        half[span.feature] = span.width() / 2.0;
+    }
+    (centre, half)
 }
 
 /// A lower bound of $f(x) = k(x, x) - 2\langle z, \phi(x)\rangle$ over a box of half-widths h around c.
@@ -95,6 +114,7 @@ pub(super) struct Known<'a> {
     pub(super) square: f64,
     /// $1 + \sum_j|w_j|$
     pub(super) mass: f64,
+    pub(super) watch: &'a Watch,
 }
 
 /// The least value found, and a value that f is nowhere below.
@@ -116,18 +136,21 @@ impl Known<'_> {
         certify: &Certify,
         scratch: &mut Scratch,
     ) -> Certified {
-        let tolerance = certify.tolerance * self.reach.size().powi(2);
         let mut best = self.objective.value(x, scratch);
         let mut boxes = 1;
+        let (centre, half) = middle(free, x);
         let mut whole = Part {
             bound: 0.0,
-            centre: x.to_vec(),
-            half: vec![0.0; x.len()],
+            centre,
+            half,
         };
-        for span in free {
-            whole.centre[span.feature] = span.at(0.5);
-            whole.half[span.feature] = span.width() / 2.0;
-        }
+        let far = moved(
+            &self.objective.space.kernel,
+            &whole.centre,
+            &whole.half,
+            self.radius,
+        );
+        let tolerance = certify.gap(&self.reach, far);
         let (value, bound) = self.look(&whole, certify.bound, scratch);
         whole.bound = bound;
         best = self.improve(free, &whole.centre, value, (x, best), scratch);
@@ -135,7 +158,10 @@ impl Known<'_> {
         let mut least = f64::NEG_INFINITY;
         while let Some(part) = open.pop() {
             least = part.bound;
-            if best - least <= tolerance || boxes >= certify.most_boxes {
+            if best - least <= tolerance
+                || boxes >= certify.most_boxes
+                || self.watch.is_interrupted()
+            {
                 break;
             }
             let longest = free

@@ -15,11 +15,11 @@ use faer::{Mat, MatRef};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use self::certificate::{Certified, Known};
+use self::certificate::{Certified, Known, middle};
 pub use self::certificate::{Certify, LowerBound};
 use self::local::descend;
 use self::objective::{Objective, Scratch, Space};
-use self::reach::Reach;
+use self::reach::{Reach, moved};
 pub use self::region::{Region, Span, Stepped};
 use crate::basis::Shape;
 use crate::conditional_mean::ConditionalMean;
@@ -88,7 +88,8 @@ impl ManifoldParts {
 /// How projections are looked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Search {
-    /// The row itself, and as many further starts: the points of the reference, or landmarks, with the least value.
+    /// A search starts at the row itself, and then at most at as many points of the reference, or landmarks: those with the least values, where
+    /// these are below the least found so far.
     pub further_starts: usize,
     /// Whether a gap is certified.
     pub certify: Option<Certify>,
@@ -238,7 +239,7 @@ impl Manifold {
         })
     }
 
-    /// The same with $h^* = \sum_jc_j\phi(b_j)$ on the reference rows, or the landmarks.
+    /// The same with $h^* = \sum_jc_j\phi(b_j)$ on the reference rows, or the landmarks, more than before.
     ///
     /// With our Z, which has the overall mean in it, h* = 0 is what the theory asks for.
     pub fn translated(mut self, coefficients: &[f64], watch: &Watch) -> Result<Self> {
@@ -250,10 +251,13 @@ impl Manifold {
                 needed: rows,
             });
         }
-        let star = MatRef::from_column_major_slice(coefficients, rows, 1);
+        let count = self.shares.len();
+        let before = (self.directions.ncols() > count).then(|| self.directions.col_as_slice(count));
+        let sum = |(i, c): (usize, &f64)| c + before.map_or(0.0, |before| before[i]);
+        let coefficients: Vec<f64> = coefficients.iter().enumerate().map(sum).collect();
+        let star = MatRef::from_column_major_slice(&coefficients, rows, 1);
         let matrix = KernelMatrix::of(&self.space.kernel, &self.space.base);
         let at = matrix.times_matrix(star, watch)?;
-        let count = self.shares.len();
         let widen = |mat: &Mat<f64>, last: &Mat<f64>| {
             Mat::from_fn(rows, count + 1, |i, a| {
                 if a < count { mat[(i, a)] } else { last[(i, 0)] }
@@ -263,6 +267,11 @@ impl Manifold {
         self.at_base = widen(&self.at_base, &at);
         self.gram = self.directions.transpose() * &self.at_base;
         Ok(self)
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.space.kernel
     }
 
     /// The points that shifts are made of: the reference rows, or the landmarks.
@@ -308,7 +317,8 @@ impl Manifold {
             .map_init(Scratch::default, |scratch, row| {
                 watch.check()?;
                 let pattern = patterns.of(row);
-                let found = self.project_row(points.row(row), &pattern, search, scratch);
+                let own = points.row(row);
+                let found = self.project_row(own, &pattern, (search, watch), scratch);
                 watch.advance();
                 Ok(found)
             })
@@ -351,7 +361,14 @@ impl Manifold {
                 }
                 features.ncols()
             }
-            None => assignment.cells.len(),
+            None => {
+                let known = self.shares.len() + assignment.mixtures.len();
+                let most = assignment.cells.iter().max().map_or(0, |c| *c as usize);
+                if known > 0 && most >= known {
+                    return length("the cells of the assignment", most + 1, known);
+                }
+                assignment.cells.len()
+            }
         };
         if rows == points.len() {
             Ok(())
@@ -364,7 +381,7 @@ impl Manifold {
         &self,
         own: &[f64],
         pattern: &Pattern,
-        search: &Search,
+        (search, watch): (&Search, &Watch),
         scratch: &mut Scratch,
     ) -> Found {
         let objective = Objective {
@@ -377,8 +394,10 @@ impl Manifold {
         let free = self.region.moving();
         let mut best = own.to_vec();
         self.region.enter(&mut best);
-        let mut value = objective.value(&best, scratch);
-        for mut x in self.starts(&objective, pattern, &best, search, scratch) {
+        let entered = best.clone();
+        let mut value = discrete::descend_all(&objective, &self.region, &free, &mut best, scratch);
+        let from = (&entered[..], value);
+        for mut x in self.starts(&objective, pattern, from, search.further_starts, scratch) {
             let end = discrete::descend_all(&objective, &self.region, &free, &mut x, scratch);
             if end < value {
                 (best, value) = (x, end);
@@ -392,6 +411,7 @@ impl Manifold {
                 radius,
                 square: square.max(0.0),
                 mass: 1.0 + pattern.weights.iter().map(|w| w.abs()).sum::<f64>(),
+                watch,
             };
             self.certify(&known, &free, &mut best, &certify, scratch)
         });
@@ -406,44 +426,53 @@ impl Manifold {
         }
     }
 
-    /// Where local searches start: at the row, and at the base points with the least value that can be reached from it.
+    /// Where further searches start: the base points with the least values below one that was found, as far as they can be reached from
+    /// the row.
     fn starts(
         &self,
         objective: &Objective,
         pattern: &Pattern,
-        entered: &[f64],
-        search: &Search,
+        (entered, found): (&[f64], f64),
+        count: usize,
         scratch: &mut Scratch,
     ) -> Vec<Vec<f64>> {
-        let mut starts = vec![entered.to_vec()];
-        if search.further_starts == 0 || self.space.base.is_empty() {
-            return starts;
+        if count == 0 {
+            return Vec::new();
         }
-        let base = &self.space.base;
         let near = self.space.at_base(objective.own, scratch);
-        let both = self.diagonal.iter().zip(near.iter().zip(&pattern.at_base));
-        let mut values: Vec<(f64, usize)> = both
-            .enumerate()
-            .map(|(j, (diagonal, (own, shift)))| (diagonal - 2.0 * (own + shift), j))
-            .collect();
-        let count = search.further_starts.min(values.len());
-        if count < values.len() {
-            values.select_nth_unstable_by(count, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            values.truncate(count);
+        let mut least: Vec<(f64, usize)> = Vec::new();
+        let both = near.iter().zip(&pattern.at_base);
+        for (j, (diagonal, (own, shift))) in self.diagonal.iter().zip(both).enumerate() {
+            let value = diagonal - 2.0 * (own + shift);
+            let below = least.get(count - 1).map_or(found, |(value, _)| *value);
+            if value < below {
+                least.truncate(count - 1);
+                let place = least.partition_point(|(other, _)| *other <= value);
+                least.insert(place, (value, j));
+            }
         }
-        values.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        for (_, j) in values {
+        let start = |(_, j): (f64, usize)| {
             // What stays as it is stays as in the row.
             let mut start = entered.to_vec();
             let moved = self.region.free.iter().map(|span| span.feature);
             let moved = moved.chain(self.region.stepped.iter().map(|s| s.feature));
             for k in moved.chain(self.region.one_of.iter().cloned().flatten()) {
-                start[k] = base.row(j)[k];
+                start[k] = self.space.base.row(j)[k];
             }
             self.region.enter(&mut start);
-            starts.push(start);
-        }
-        starts
+            start
+        };
+        least.into_iter().map(start).collect()
+    }
+
+    /// The gap in squared distance at which certificates are content.
+    pub(crate) fn tolerance(&self, certify: &Certify) -> f64 {
+        let dim = self.space.dim();
+        let origin = vec![0.0; dim];
+        let radius = self.region.radius(&origin);
+        let reach = Reach::of(&self.space.kernel, radius, dim);
+        let (centre, half) = middle(&self.region.moving(), &origin);
+        certify.gap(&reach, moved(&self.space.kernel, &centre, &half, radius))
     }
 
     /// The gap over all combinations of stepped features and indicators, where they can all be tried.
@@ -465,13 +494,17 @@ impl Manifold {
             boxes: 0,
         };
         let reference = best.clone();
+        let certify = Certify {
+            most_boxes: (certify.most_boxes / combinations).max(1),
+            ..*certify
+        };
         for number in 0..combinations {
             let mut x = reference.clone();
             self.region.combine(number, &mut x);
             if combinations > 1 {
                 descend(known.objective, free, &mut x, scratch);
             }
-            let found = known.search(free, &mut x, certify, scratch);
+            let found = known.search(free, &mut x, &certify, scratch);
             if found.value < whole.value {
                 whole.value = found.value;
                 *best = x;
@@ -567,6 +600,7 @@ impl<'a> Patterns<'a> {
         let shares = &self.manifold.shares;
         let pairs = weights.iter().zip(shares);
         let mut by_direction: Vec<f64> = pairs.map(|(w, p)| -self.strength * (w - p)).collect();
+        by_direction.resize(shares.len(), 0.0);
         by_direction.resize(self.manifold.directions.ncols(), 1.0);
         Pattern::new(self.manifold, &by_direction)
     }

@@ -5,6 +5,8 @@
     reason = "only inlined code is compiled for the caller's instruction set"
 )]
 
+use std::ops::Range;
+
 use crate::kernel::Kernel;
 use crate::kernel::exp::{Vectorized, exp, multiply_add, vectorize};
 use crate::points::Points;
@@ -21,6 +23,8 @@ pub(super) struct Space {
 
 /// Numbers added up side by side.
 const LANES: usize = 8;
+/// Points worked on at a time, a multiple of the lanes.
+const BLOCK: usize = 256;
 
 impl Space {
     pub(super) fn new(kernel: Kernel, base: Points<'static>) -> Self {
@@ -185,13 +189,8 @@ impl Vectorized for GaussianValues<'_> {
             x,
             values,
         } = self;
-        values.fill(0.0);
-        for (x, column) in x.iter().zip(columns.chunks_exact(values.len())) {
-            for (v, b) in values.iter_mut().zip(column) {
-                let difference = x - b;
-                *v = multiply_add::<FUSED>(difference, difference, *v);
-            }
-        }
+        let padded = values.len();
+        squared_distances::<FUSED>(columns, padded, 0..padded, x, values);
         for v in values {
             *v = exp::<FUSED>(-gamma * *v);
         }
@@ -221,33 +220,53 @@ impl Vectorized for GaussianSums<'_> {
             values,
         } = self;
         let padded = values.len();
-        GaussianValues {
-            columns,
-            gamma,
-            x,
-            values,
-        }
-        .run::<FUSED>();
-        for (v, weight) in values.iter_mut().zip(weights) {
-            *v *= weight;
-        }
-        values[weights.len()..].fill(0.0);
-        for (mean, column) in means.iter_mut().zip(columns.chunks_exact(padded)) {
-            let mut lanes = [0.0; LANES];
-            for (v, b) in values.chunks_exact(LANES).zip(column.chunks_exact(LANES)) {
+        means.fill(0.0);
+        let mut total = [0.0; LANES];
+        // Block by block: what the sums need is still in the first-level cache.
+        for start in (0..padded).step_by(BLOCK) {
+            let span = start..(start + BLOCK).min(padded);
+            let values = &mut values[span.clone()];
+            squared_distances::<FUSED>(columns, padded, span.clone(), x, values);
+            let own = &weights[start.min(weights.len())..span.end.min(weights.len())];
+            for (v, weight) in values.iter_mut().zip(own) {
+                *v = weight * exp::<FUSED>(-gamma * *v);
+            }
+            values[own.len()..].fill(0.0);
+            for (mean, column) in means.iter_mut().zip(columns.chunks_exact(padded)) {
+                let mut lanes = [0.0; LANES];
+                let column = column[span.clone()].chunks_exact(LANES);
+                for (v, b) in values.chunks_exact(LANES).zip(column) {
+                    for k in 0..LANES {
+                        lanes[k] = multiply_add::<FUSED>(v[k], b[k], lanes[k]);
+                    }
+                }
+                *mean += lanes.iter().sum::<f64>();
+            }
+            for v in values.chunks_exact(LANES) {
                 for k in 0..LANES {
-                    lanes[k] = multiply_add::<FUSED>(v[k], b[k], lanes[k]);
+                    total[k] += v[k];
                 }
             }
-            *mean = lanes.iter().sum();
         }
-        let mut lanes = [0.0; LANES];
-        for v in values.chunks_exact(LANES) {
-            for k in 0..LANES {
-                lanes[k] += v[k];
-            }
+        total.iter().sum()
+    }
+}
+
+/// $\|b_j - x\|^2$ for the base points of a span.
+#[inline(always)]
+fn squared_distances<const FUSED: bool>(
+    columns: &[f64],
+    padded: usize,
+    span: Range<usize>,
+    x: &[f64],
+    values: &mut [f64],
+) {
+    values.fill(0.0);
+    for (x, column) in x.iter().zip(columns.chunks_exact(padded)) {
+        for (v, b) in values.iter_mut().zip(&column[span.clone()]) {
+            let difference = x - b;
+            *v = multiply_add::<FUSED>(difference, difference, *v);
         }
-        lanes.iter().sum()
     }
 }
 

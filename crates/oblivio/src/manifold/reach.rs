@@ -195,7 +195,8 @@ pub(super) fn moved(kernel: &Kernel, centre: &[f64], half: &[f64], radius: f64) 
     match kernel {
         Kernel::Gaussian { .. } | Kernel::Laplacian { .. } | Kernel::Matern { .. } => {
             let corner: Vec<f64> = centre.iter().zip(half).map(|(c, h)| c + h).collect();
-            (2.0 - 2.0 * kernel.at(centre, &corner)).max(0.0).sqrt()
+            // Rounded up: for equal points the difference is nothing but rounding.
+            (2.0 - 2.0 * kernel.at(centre, &corner) + 8.0 * f64::EPSILON).sqrt()
         }
         Kernel::Linear | Kernel::Polynomial { .. } => {
             let length = half.iter().map(|h| h * h).sum::<f64>().sqrt();

@@ -4,9 +4,6 @@ use std::collections::HashMap;
 
 use crate::column::{Column, MISSING, Values};
 
-/// The fractional part of the golden ratio: its multiples are spread evenly over \[0, 1).
-const GOLDEN: f64 = 0.618_033_988_749_894_9;
-
 /// What a draw is for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
@@ -19,15 +16,15 @@ pub(super) enum Purpose {
 /// What is drawn for the rows of one call.
 ///
 /// A draw is a number of \[0, 1) from a hash of the seed, the name of the column, the purpose and the contents of the row: all features
-/// and sensitive values. For the k-th earlier row of the call with the same contents, k times the golden ratio is added, less whole
-/// numbers, so that equal rows are spread evenly.
+/// and sensitive values; and, where k > 0 earlier rows of the call have the same contents, of k. So equal rows have draws of their own, and
+/// draws for different columns and purposes have nothing to do with each other.
 ///
 /// The hash is that of splitmix64 ([`mixed`]) over one word at a time: the bits of a number (−0 as 0), the eight-byte pieces of UTF-8 text
 /// and their count of bytes, or a word for a missing value. It is the same on every machine.
 pub(super) struct Draws {
     rows: Vec<u64>,
-    /// k times the golden ratio, less whole numbers.
-    repeats: Vec<f64>,
+    /// k
+    repeats: Vec<u64>,
 }
 
 /// The draws for one column and purpose.
@@ -49,12 +46,11 @@ impl Draws {
                 *hash = mixed(*hash, word);
             }
         }
-        let mut seen: HashMap<u64, usize> = HashMap::new();
+        let mut seen: HashMap<u64, u64> = HashMap::new();
         let repeats = hashes.iter().map(|hash| {
             let earlier = seen.entry(*hash).or_insert(0);
-            let repeat = (*earlier as f64 * GOLDEN).fract();
             *earlier += 1;
-            repeat
+            *earlier - 1
         });
         Self {
             repeats: repeats.collect(),
@@ -73,9 +69,12 @@ impl Draws {
 impl ColumnDraws<'_> {
     /// The draw of a row, at least 0 and less than 1.
     pub(super) fn at(&self, row: usize) -> f64 {
-        let bits = mixed(self.draws.rows[row], self.salt) >> 11;
-        let draw = bits as f64 / (1u64 << 53) as f64;
-        (draw + self.draws.repeats[row]).fract()
+        let hash = mixed(self.draws.rows[row], self.salt);
+        let bits = match self.draws.repeats[row] {
+            0 => hash,
+            repeat => mixed(hash, repeat),
+        };
+        (bits >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
@@ -154,17 +153,32 @@ mod tests {
     }
 
     #[test]
-    fn draws_are_spread_evenly_and_equal_rows_more_so() {
+    fn draws_are_spread_evenly_whether_rows_are_equal_or_not() {
         let count = 4000;
         let worst = |mut draws: Vec<f64>| {
             draws.sort_by(f64::total_cmp);
             let place = |(i, v): (usize, &f64)| (v - (i as f64 + 0.5) / f64::from(count)).abs();
             draws.iter().enumerate().map(place).fold(0.0, f64::max)
         };
-        // Kolmogorov's bound at one in a thousand, and that of a sequence of least discrepancy.
+        // Kolmogorov's bound at one in a thousand.
+        let bound = 1.95 / f64::from(count).sqrt();
         let different = Column::numbers("a", (0..count).map(f64::from).collect());
-        assert!(worst(draws(&[different], "a")) < 1.95 / f64::from(count).sqrt());
+        assert!(worst(draws(&[different], "a")) < bound);
         let equal = Column::numbers("a", vec![3.0; count as usize]);
-        assert!(worst(draws(&[equal], "a")) < 3.0 / f64::from(count));
+        assert!(worst(draws(std::slice::from_ref(&equal), "a")) < bound);
+        // And the draws of equal rows for two columns, or two purposes, are not correlated.
+        let all = Draws::new(7, count as usize, std::iter::once(&equal));
+        let of = |column: &str, purpose| {
+            let own = all.of(column, purpose);
+            (0..count as usize)
+                .map(|row| own.at(row) - 0.5)
+                .collect::<Vec<_>>()
+        };
+        let first = of("a", Purpose::Place);
+        for other in [of("b", Purpose::Place), of("a", Purpose::Share)] {
+            let product: f64 = first.iter().zip(&other).map(|(a, b)| 12.0 * a * b).sum();
+            // A mean of products of standard deviation one: four standard errors.
+            assert!((product / f64::from(count)).abs() < 4.0 / f64::from(count).sqrt());
+        }
     }
 }

@@ -25,8 +25,11 @@ const MOST_EXACT: usize = 5000;
 const LANDMARKS: usize = 1000;
 /// Rows on which bandwidths are compared.
 const PATH_ROWS: usize = 500;
-/// Rows that are certified.
-const CERTIFIED_ROWS: usize = 200;
+/// Rows that are certified, and boxes for each of them.
+const CERTIFIED_ROWS: usize = 100;
+const MOST_BOXES: f64 = 2000.0;
+/// Kernel values that certificates may take, of the Gaussian kernel and of others.
+const CERTIFIED_VALUES: (f64, f64) = (1e9, 5e7);
 /// Whole numbers of a wider range are taken as numbers, and rounded.
 const MOST_STEPS: f64 = 10_000.0;
 /// The share of the dependence that is there with the narrowest kernel, and may be left with the one chosen.
@@ -158,15 +161,25 @@ impl ProjectionMap {
         let rows: Vec<usize> = (0..points.len().min(CERTIFIED_ROWS)).collect();
         let (points, cells) = (points.select(&rows), assignment.select(&rows));
         let manifold = self.manifold(forms, points.dim())?;
+        let is_gaussian = matches!(manifold.kernel(), Kernel::Gaussian { .. });
+        let (quick, slow) = CERTIFIED_VALUES;
+        let values = if is_gaussian { quick } else { slow };
+        let boxes = values / (rows.len() * manifold.base().len()).max(1) as f64;
+        let certify = Certify {
+            most_boxes: boxes.clamp(16.0, MOST_BOXES) as usize,
+            ..Certify::default()
+        };
+        // A little more than the search stops at, for rounding.
+        let tolerance = 1.001 * manifold.tolerance(&certify);
         let search = Search {
-            certify: Some(Certify::default()),
+            certify: Some(certify),
             ..Search::default()
         };
         let found = manifold.project(&points, &cells, strength, &search, watch)?;
         let gaps: Vec<f64> = found.gaps.iter().flatten().copied().collect();
         Ok((!gaps.is_empty()).then(|| ReleaseCertificate {
             rows: rows.len(),
-            certified: gaps.len(),
+            certified: gaps.iter().filter(|gap| **gap <= tolerance).count(),
             largest_gap: gaps.iter().fold(0.0, |a, b| b.max(a)),
         }))
     }
@@ -246,13 +259,19 @@ impl Compared {
             ..HsicSettings::default()
         };
         let weights: Vec<f64> = sample.iter().map(|&i| rows.weights[i]).collect();
-        let (mut columns, mut kinds) = (Vec::new(), Vec::<Kind>::new());
+        let (mut columns, mut kinds) = (Vec::new(), Vec::new());
         for (name, kind) in rows.partition.columns() {
-            columns.push(rows.sensitive.column(name)?.select(sample));
-            kinds.push(kind);
+            let column = rows.sensitive.column(name)?.select(sample);
+            if kind == Kind::Continuous {
+                // Missing numbers are taken as the mean; a column without any number says nothing.
+                let filled = prepared(&[column])?.0;
+                kinds.extend(filled.iter().map(|_| kind));
+                columns.extend(filled);
+            } else {
+                columns.push(column);
+                kinds.push(kind);
+            }
         }
-        let (columns, _) = prepared(&columns)?;
-        kinds.truncate(columns.len());
         Ok(Self {
             sensitive: HsicSide::new(&columns, &kinds, Some(&weights), &settings, watch)?,
             weights,

@@ -96,8 +96,9 @@ pub struct ReleasePathPoint {
 pub struct ReleaseCertificate {
     /// The rows looked at.
     pub rows: usize,
-    /// Those of which it is certain that no better place is left out.
+    /// Those whose squared distance to the feature that is wanted is certified to be near the least there is: within a thousandth of the
+    /// square of what the feature map covers.
     pub certified: usize,
-    /// The largest distance from the best that is left open.
+    /// By how much the squared distance of any of the rows can be above the least there is.
     pub largest_gap: f64,
 }

@@ -50,6 +50,23 @@ impl Default for StudySettings {
     }
 }
 
+/// Fewer rows cannot fit a release and judge it.
+const LEAST_ROWS: usize = 10;
+
+impl StudySettings {
+    /// Refuses a share of rows, or numbers of draws, that no study can have.
+    pub fn check(&self) -> Result<()> {
+        if !(self.held_out > 0.0 && self.held_out < 1.0) {
+            return Err(Error::InvalidParameter {
+                name: "the share of rows held out",
+                expected: "above 0 and below 1",
+                value: self.held_out.to_string(),
+            });
+        }
+        self.audit.resampling.check()
+    }
+}
+
 impl ReleaseRows {
     pub(super) fn select(&self, rows: &[usize]) -> Self {
         let weights = self.weights.as_ref();
@@ -100,6 +117,7 @@ impl ReleaseSettings {
         watch: &Watch,
     ) -> Result<ReleaseReport> {
         rows.check()?;
+        study.check()?;
         let weight = |i: &usize| {
             rows.weights
                 .as_ref()
@@ -107,6 +125,13 @@ impl ReleaseSettings {
         };
         let counted: Vec<usize> = (0..rows.sensitive.len()).filter(weight).collect();
         let looked_at = random::sample(&counted, study.most_rows, self.seed);
+        if looked_at.len() < LEAST_ROWS {
+            return Err(Error::TooFewRows {
+                what: "a table whose release is judged on some of its rows",
+                found: looked_at.len(),
+                needed: LEAST_ROWS,
+            });
+        }
         let Parts { training, held_out } = split(looked_at.len(), None, study.held_out, self.seed)?;
         let part = |part: &[usize]| {
             let rows_of: Vec<usize> = part.iter().map(|&i| looked_at[i]).collect();

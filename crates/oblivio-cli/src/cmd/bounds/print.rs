@@ -131,19 +131,20 @@ fn distance(bounds: &Bounds, out: &mut dyn Write) -> io::Result<()> {
     let distance = &bounds.distance;
     let mut rows = Vec::new();
     let mut add = |name: &str, estimate: &Estimate| {
-        let mut line = |inequality: &str, interval: &Interval| {
+        let known = |end: Option<f64>| end.map_or_else(|| "?".into(), number);
+        let mut line = |inequality: &str, interval: Option<Interval>| {
             rows.push(vec![
                 format!("{name}, {inequality}"),
                 number(estimate.value),
-                interval.lower.map_or_else(|| "?".into(), number),
-                number(interval.upper),
-                word(interval.vacuous),
+                known(interval.and_then(|interval| interval.lower)),
+                known(interval.map(|interval| interval.upper)),
+                word(interval.is_some_and(|interval| interval.vacuous)),
             ]);
         };
-        line("Bernstein", &estimate.bernstein);
-        line("Hoeffding", &estimate.hoeffding);
-        if let Some(paper) = &estimate.paper {
-            line("paper", paper);
+        line("Bernstein", estimate.bernstein);
+        line("Hoeffding", estimate.hoeffding);
+        if estimate.paper.is_some() {
+            line("paper", estimate.paper);
         }
     };
     add("mean", &distance.mean);

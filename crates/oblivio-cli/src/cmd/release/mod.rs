@@ -9,8 +9,11 @@ mod print;
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::Result;
-use oblivio::{Named, Release, ReleaseMethod, ReleaseReport, Released, Uses, Warning};
+use anyhow::{Error, Result, anyhow};
+use oblivio::{
+    Named, Release, ReleaseMethod, ReleaseReport, ReleaseRows, ReleaseSettings, Released, Uses,
+    Warning,
+};
 use oblivio_report::{NOT_ANONYMISED, ReleasePage, release_csv};
 use rayon::ThreadPool;
 use serde_json::{Value, json};
@@ -28,6 +31,7 @@ use crate::table::{self, Form, Sink};
 pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     let settings = args.settings()?;
     let study = args.study(&settings);
+    study.check()?;
     let data = table::expand(&args.data)?;
     let reports = places::reports(args);
     places::check(args, &data, &reports)?;
@@ -46,7 +50,8 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
             warnings,
         };
         Ok((made, settings.study(&rows, &study, watch)?))
-    })?;
+    })
+    .map_err(|error| hinted(error, &settings, &rows))?;
     let written = replaced(&table, &columns.written, made.released.columns.clone())?;
     let mut sink = Sink::create(&args.output)?.of_form(form);
     sink.write(&written)?;
@@ -67,6 +72,19 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     // The table comes last: it is never there without what was found.
     sink.finish()?;
     report.print(&reports)
+}
+
+/// The error, and the option that lets missing values of features be.
+fn hinted(error: Error, settings: &ReleaseSettings, rows: &ReleaseRows) -> Error {
+    let feature = |name: &String| rows.features.iter().any(|column| column.name == *name);
+    match error.downcast_ref::<oblivio::Error>() {
+        Some(oblivio::Error::MissingValues { column, .. })
+            if settings.method != ReleaseMethod::Projection && feature(column) =>
+        {
+            anyhow!("{error}, or leave them missing with --missing-values keep")
+        }
+        _ => error,
+    }
 }
 
 /// What is made of the whole table.

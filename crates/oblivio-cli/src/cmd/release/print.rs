@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use comfy_table::{CellAlignment, Table, presets};
 use oblivio::{AdversaryScore, ReleaseReport};
-use oblivio_report::{release_answer, release_audit};
+use oblivio_report::{release_answer, release_audit, release_certificate};
 
 use super::Report;
 use crate::cmd::audit::measures;
@@ -135,7 +135,11 @@ fn path(found: &ReleaseReport, out: &mut dyn Write) -> io::Result<()> {
             if point.chosen { "chosen" } else { "" }.into(),
         ]);
     }
-    lines(table, 1, out)
+    lines(table, 1, out)?;
+    match &found.certified {
+        Some(certified) => writeln!(out, "  {}", release_certificate(certified)),
+        None => Ok(()),
+    }
 }
 
 fn plain(header: &[&str]) -> Table {

@@ -7,8 +7,8 @@
 use anyhow::Result;
 use oblivio::simulate::{RidgeParameters, Simulation};
 use oblivio::{
-    Column, ConditionalMean, HsicSettings, HsicSide, Kernel, Kind, Manifold, Offsets, Partition,
-    Region, Resampling, Search, Watch, hsic,
+    Assignment, Certify, Column, ConditionalMean, HsicSettings, HsicSide, Kernel, Kind, LowerBound,
+    Manifold, Offsets, Partition, Region, Resampling, Search, Watch, hsic,
 };
 
 use super::dependence::bins;
@@ -32,7 +32,17 @@ struct Trial {
     before: f64,
     distance: f64,
     to_residual: f64,
+    /// Boxes that a certificate takes for a row, by the bound it uses.
+    boxes: [f64; 3],
 }
+
+/// What the certificates go by, and the rows that they are of.
+const BOUNDS: [LowerBound; 3] = [
+    LowerBound::SecondOrder,
+    LowerBound::Metric,
+    LowerBound::Holder,
+];
+const CERTIFIED: usize = 10;
 
 /// One kernel, or one number of rows, over all repetitions.
 struct Line {
@@ -44,6 +54,7 @@ struct Line {
     before: f64,
     distance: Sample,
     to_residual: Sample,
+    boxes: [f64; 3],
 }
 
 pub(super) fn reproduce(run: &Run) -> Result<Findings> {
@@ -72,6 +83,11 @@ pub(super) fn reproduce(run: &Run) -> Result<Findings> {
             before: of(|t| t.before).mean,
             distance: of(|t| t.distance),
             to_residual: of(|t| t.to_residual),
+            boxes: [
+                of(|t| t.boxes[0]).mean,
+                of(|t| t.boxes[1]).mean,
+                of(|t| t.boxes[2]).mean,
+            ],
         });
     }
     Ok(Findings {
@@ -105,6 +121,24 @@ fn trial(mix: f64, rows: usize, gamma: f64, seed: u64) -> Result<Trial> {
     let w = manifold
         .project(&points, &assignment, 1.0, &search, &watch)?
         .points;
+    let some: Vec<usize> = (0..CERTIFIED).collect();
+    let few = Assignment {
+        cells: assignment.cells[..CERTIFIED].to_vec(),
+        ..Assignment::default()
+    };
+    let mut boxes = [0.0; 3];
+    for (boxes, bound) in boxes.iter_mut().zip(BOUNDS) {
+        let certify = Certify {
+            bound,
+            ..Certify::default()
+        };
+        let search = Search {
+            certify: Some(certify),
+            ..Search::default()
+        };
+        let found = manifold.project(&points.select(&some), &few, 1.0, &search, &watch)?;
+        *boxes = found.boxes as f64 / CERTIFIED as f64;
+    }
     let (offsets, _) = Offsets::of_scores(x, &sensitive, &ones, &rule, 1.0)?;
     let (residual, _) = offsets.apply(x, &sensitive)?;
     let apart = |a: &[f64], b: &[f64]| {
@@ -119,6 +153,7 @@ fn trial(mix: f64, rows: usize, gamma: f64, seed: u64) -> Result<Trial> {
         before,
         distance: apart(w.values(), x),
         to_residual: apart(w.values(), &residual),
+        boxes,
     })
 }
 
@@ -193,6 +228,9 @@ fn table(lines: &[Line]) -> Vec<Column> {
             line.distance.standard_error()
         }),
         numbers("distance_to_residual", lines, |line| line.to_residual.mean),
+        numbers("boxes_second_order", lines, |line| line.boxes[0]),
+        numbers("boxes_metric", lines, |line| line.boxes[1]),
+        numbers("boxes_holder", lines, |line| line.boxes[2]),
     ]
 }
 

@@ -187,6 +187,28 @@ mod tests {
         assert_eq!(rows, tables);
     }
 
+    /// As of a regression on S.
+    #[test]
+    fn intervals_that_are_left_out_are_question_marks() {
+        let mut bounds = sample::bounds();
+        for estimate in [
+            &mut bounds.distance.mean,
+            &mut bounds.distance.root_mean_square,
+        ] {
+            (estimate.bernstein, estimate.hoeffding, estimate.paper) = (None, None, None);
+        }
+        let page = BoundsPage {
+            bounds: &bounds,
+            title: "new.csv",
+            facts: &[],
+        };
+        assert_eq!(page.html().matches(">?</td>").count(), 4);
+        let csv = bounds_csv(&bounds);
+        let lines: Vec<&str> = csv.lines().filter(|l| l.starts_with("distance,")).collect();
+        assert_eq!(lines.len(), 4);
+        assert!(lines.iter().all(|line| line.contains(",,,true,")), "{csv}");
+    }
+
     #[test]
     fn lines_say_vacuous_and_are_those_of_the_csv() {
         let bounds = sample::bounds();

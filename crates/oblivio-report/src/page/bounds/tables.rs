@@ -25,7 +25,10 @@ fn says(vacuous: bool) -> Markup {
     }
 }
 
-fn ends(interval: &Interval) -> String {
+fn ends(interval: Option<Interval>) -> String {
+    let Some(interval) = interval else {
+        return "?".into();
+    };
     let lower = interval.lower.map_or_else(|| "?".into(), short);
     format!("{lower} to {}", short(interval.upper)).replace(' ', "\u{a0}")
 }
@@ -117,7 +120,7 @@ fn distance(bounds: &Bounds) -> Markup {
     html! {
         h3 { "Distance to the manifold" }
         p.lead { "How far oblivious features are from the features of points, " (short(distance.range)) " at most. The mean and the root mean square are two things; "
-            "a lower end that is not known is a question mark: the nearest point is certified for " (count(distance.certified_rows)) " of " (count(bounds.projected_rows)) " rows." }
+            "what is not known is a question mark. The nearest point is certified for " (count(distance.certified_rows)) " of " (count(bounds.projected_rows)) " rows, which lower ends are from." }
         div.scroll tabindex="0" role="region" aria-label="Distance to the manifold" {
             table {
                 caption { "Distance, with " (confidence(bounds.confidence)) " intervals" }
@@ -134,8 +137,11 @@ fn distance(bounds: &Bounds) -> Markup {
                             th scope="row" { (label) }
                             td { (inequality) }
                             td.number { (short(estimate.value)) }
-                            td.number { (ends(&interval)) }
-                            td { (says(interval.vacuous)) }
+                            td.number { (ends(interval)) }
+                            td { @match interval {
+                                None => { "no interval" }
+                                Some(interval) => { (says(interval.vacuous)) }
+                            } }
                         }
                     }
                 } }

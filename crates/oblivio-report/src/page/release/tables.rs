@@ -6,7 +6,7 @@ use oblivio::{ColumnReport, FeatureFinding, ReleaseReport, Utility};
 use crate::number::{percent, short};
 use crate::page::measures::{flag, interval};
 use crate::page::name::{name, prose};
-use crate::release::score;
+use crate::release::{release_certificate, score};
 
 pub(super) fn columns(report: &ReleaseReport) -> Markup {
     html! {
@@ -113,7 +113,7 @@ pub(super) fn path(report: &ReleaseReport) -> Markup {
             } }
         }
         @if let Some(certified) = &report.certified {
-            p { "Of " (certified.certified) " of " (certified.rows) " rows it is certain that no better place was left out; of the others the distance to the best is at most " (short(certified.largest_gap)) "." }
+            p { (release_certificate(certified)) }
         }
     }
 }
