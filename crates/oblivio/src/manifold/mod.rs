@@ -353,22 +353,19 @@ impl Manifold {
         if points.dim() != self.space.dim() {
             return length("the features of a point", points.dim(), self.space.dim());
         }
-        let rows = match &assignment.smooth {
-            Some(features) => {
-                let needed = self.shares.len();
-                if features.nrows() != needed {
-                    return length("the features of S", features.nrows(), needed);
-                }
-                features.ncols()
+        let count = self.shares.len();
+        let rows = if let Some(features) = &assignment.smooth {
+            if features.nrows() != count {
+                return length("the features of S", features.nrows(), count);
             }
-            None => {
-                let known = self.shares.len() + assignment.mixtures.len();
-                let most = assignment.cells.iter().max().map_or(0, |c| *c as usize);
-                if known > 0 && most >= known {
-                    return length("the cells of the assignment", most + 1, known);
-                }
-                assignment.cells.len()
+            features.ncols()
+        } else {
+            let known = count + assignment.mixtures.len();
+            let most = assignment.cells.iter().max().map_or(0, |c| *c as usize);
+            if known > 0 && most >= known {
+                return length("the cells of the assignment", most + 1, known);
             }
+            assignment.cells.len()
         };
         if rows == points.len() {
             Ok(())

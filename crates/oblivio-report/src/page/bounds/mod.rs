@@ -183,7 +183,11 @@ mod tests {
         assert!(!page.html().contains("<script"));
         assert!(whole.html().contains("id=\"bounds\""));
         let rows = page.html().matches("<th scope=\"row\"").count();
-        let tables = 5 + bounds.certificates.len() + bounds.dependence.len() + bounds.cells.len();
+        let distances = 4 + usize::from(bounds.distance.mean.paper.is_some());
+        let tables = distances
+            + bounds.certificates.len()
+            + bounds.dependence.len()
+            + bounds.cells.len();
         assert_eq!(rows, tables);
     }
 
