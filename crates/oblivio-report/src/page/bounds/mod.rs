@@ -184,10 +184,8 @@ mod tests {
         assert!(whole.html().contains("id=\"bounds\""));
         let rows = page.html().matches("<th scope=\"row\"").count();
         let distances = 4 + usize::from(bounds.distance.mean.paper.is_some());
-        let tables = distances
-            + bounds.certificates.len()
-            + bounds.dependence.len()
-            + bounds.cells.len();
+        let tables =
+            distances + bounds.certificates.len() + bounds.dependence.len() + bounds.cells.len();
         assert_eq!(rows, tables);
     }
 
