@@ -152,7 +152,7 @@ def audits(folder, program):
 
 
 def projections(folder, rows=500):
-    """SciPy's L-BFGS-B on the objective of the projection: so many of the 10 000 rows, one after the other, from the row itself."""
+    """SciPy's L-BFGS-B on the objective of the projection: some of the 10 000 rows, each from the row itself."""
     import numpy as np
     from scipy.optimize import minimize
 
@@ -347,8 +347,9 @@ def projected(theirs, ours):
     if "projection" not in theirs:
         return
     rate = 10_000 / ours["projection two starts"]
+    here, there = ours["projection two starts objective"], theirs["projection objective"]
     yield f"Projection: {rate:,.0f} rows per second. Mean squared distance of the first 500 rows: "
-    yield f"{ours['projection two starts objective']:.9g} here, {theirs['projection objective']:.9g} by L-BFGS-B; less is better."
+    yield f"{here:.9g} here, {there:.9g} by L-BFGS-B; less is better."
 
 
 def scale(ours):
