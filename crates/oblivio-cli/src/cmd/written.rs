@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use crate::report;
 use crate::table;
@@ -66,6 +68,22 @@ pub(super) fn say_if_without_charts(outputs: &[PathBuf]) {
             path.display()
         ));
     }
+}
+
+/// What was found as it is, its title, and what was done in pairs of a name and a value.
+pub(super) fn json(found: &impl Serialize, title: &str, facts: &[(String, String)]) -> Value {
+    let facts = facts.iter();
+    let facts: Map<String, Value> = facts
+        .map(|(name, value)| (name.clone(), json!(value)))
+        .collect();
+    let mut json = json!(found);
+    if let Some(map) = json.as_object_mut() {
+        map.insert("schema".into(), json!(1));
+        map.insert("oblivio".into(), json!(env!("CARGO_PKG_VERSION")));
+        map.insert("title".into(), json!(title));
+        map.insert("facts".into(), facts.into());
+    }
+    json
 }
 
 /// The names of files without their folders.

@@ -93,18 +93,8 @@ fn text(kind: Kind, report: &Report, verdicts: &[Verdict]) -> String {
 
 /// The audit as it is, what was done, and the verdicts of the limits.
 fn as_json(audit: &Audit, report: &Report, verdicts: &[Verdict]) -> Value {
-    let facts: Value = report
-        .facts
-        .iter()
-        .map(|(name, value)| (name.clone(), json!(value)))
-        .collect::<serde_json::Map<_, _>>()
-        .into();
-    let mut json = json!(audit);
+    let mut json = written::json(audit, &report.title, &report.facts);
     if let Some(map) = json.as_object_mut() {
-        map.insert("schema".into(), json!(1));
-        map.insert("oblivio".into(), json!(env!("CARGO_PKG_VERSION")));
-        map.insert("title".into(), json!(report.title));
-        map.insert("facts".into(), facts);
         let limits: Vec<Value> = verdicts.iter().map(Verdict::json).collect();
         map.insert("limits".into(), json!(limits));
         if let Some(bounds) = &report.bounds {

@@ -8,7 +8,7 @@ use anyhow::Result;
 use oblivio::{BoundSettings, Bounds, Model};
 use oblivio_report::{BoundsPage, bounds_csv};
 use rayon::ThreadPool;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::args::delimiter;
 use crate::cmd::inspect::read_model;
@@ -142,17 +142,6 @@ impl Report<'_> {
 
     /// The bounds as they are, and what was done.
     fn json(&self) -> Value {
-        let facts = self.facts.iter();
-        let facts: serde_json::Map<String, Value> = facts
-            .map(|(name, value)| (name.clone(), json!(value)))
-            .collect();
-        let mut json = json!(self.bounds);
-        if let Some(map) = json.as_object_mut() {
-            map.insert("schema".into(), json!(1));
-            map.insert("oblivio".into(), json!(env!("CARGO_PKG_VERSION")));
-            map.insert("title".into(), json!(self.title));
-            map.insert("facts".into(), facts.into());
-        }
-        json
+        written::json(self.bounds, &self.title, &self.facts)
     }
 }

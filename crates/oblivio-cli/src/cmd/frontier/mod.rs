@@ -9,7 +9,7 @@ use anyhow::{Result, bail, ensure};
 use oblivio::{Candidate, Frontier, Labels, Mode, Settings};
 use oblivio_report::{FrontierPage, frontier_csv};
 use rayon::ThreadPool;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub(crate) use self::args::Args;
 use crate::cmd::fit::{Columns, check_memory, say_dropped, stream};
@@ -117,17 +117,6 @@ impl Report<'_> {
 
     /// The frontier as it is, and what was done.
     fn json(&self) -> Value {
-        let facts = self.facts.iter();
-        let facts: serde_json::Map<String, Value> = facts
-            .map(|(name, value)| (name.clone(), json!(value)))
-            .collect();
-        let mut json = json!(self.frontier);
-        if let Some(map) = json.as_object_mut() {
-            map.insert("schema".into(), json!(1));
-            map.insert("oblivio".into(), json!(env!("CARGO_PKG_VERSION")));
-            map.insert("title".into(), json!(self.title));
-            map.insert("facts".into(), facts.into());
-        }
-        json
+        written::json(self.frontier, &self.title, &self.facts)
     }
 }

@@ -197,16 +197,8 @@ impl Report<'_> {
 
     /// What was found as it is, what was done, and what is in the table.
     fn json(&self) -> Value {
-        let facts = self.facts.iter();
-        let facts: serde_json::Map<String, Value> = facts
-            .map(|(name, value)| (name.clone(), json!(value)))
-            .collect();
-        let mut json = json!(self.found);
+        let mut json = written::json(self.found, &self.title, &self.facts);
         if let Some(map) = json.as_object_mut() {
-            map.insert("schema".into(), json!(1));
-            map.insert("oblivio".into(), json!(env!("CARGO_PKG_VERSION")));
-            map.insert("title".into(), json!(self.title));
-            map.insert("facts".into(), facts.into());
             map.insert("table".into(), self.table());
         }
         json
