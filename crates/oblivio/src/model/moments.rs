@@ -29,7 +29,7 @@ struct PlanHeader {
 }
 
 #[derive(Serialize, Deserialize)]
-struct SumsHeader {
+pub(super) struct SumsHeader {
     rows: usize,
     /// The cuts as they have grown, the keys of the slots and their rows; absent where ψ is not cells.
     slots: Option<(Cuts, Vec<Vec<u32>>, Vec<usize>)>,
@@ -107,7 +107,7 @@ impl PlanHeader {
 }
 
 impl SumsHeader {
-    fn of(moments: &Moments) -> Self {
+    pub(super) fn of(moments: &Moments) -> Self {
         Self {
             rows: moments.sums.rows,
             slots: match &moments.sums.sensitive {
@@ -124,7 +124,12 @@ impl SumsHeader {
         }
     }
 
-    fn moments(self, plan: &Arc<Plan>, tensors: &SafeTensors, prefix: &str) -> Result<Moments> {
+    pub(super) fn moments(
+        self,
+        plan: &Arc<Plan>,
+        tensors: &SafeTensors,
+        prefix: &str,
+    ) -> Result<Moments> {
         let vector = |name: &str| Ok(numbers(tensors, &format!("{prefix}{name}"), 1)?.0);
         let empty = Moments::new(Arc::clone(plan));
         let width = empty.sums.width;
@@ -208,7 +213,7 @@ fn plan_tensors(plan: &Plan) -> Vec<Tensor<'_>> {
     ]
 }
 
-fn sums_tensors<'m>(moments: &'m Moments, prefix: &str) -> Vec<Tensor<'m>> {
+pub(super) fn sums_tensors<'m>(moments: &'m Moments, prefix: &str) -> Vec<Tensor<'m>> {
     let vector =
         |name: &str, values: &'m [f64]| tensor(format!("{prefix}{name}"), &[values.len()], values);
     let (gram, sums): (&[f64], &[f64]) = match &moments.sums.sensitive {
@@ -313,6 +318,19 @@ impl Checkpoint {
                 Ok((self.encoder, gather.reference))
             }
             _ => Err(invalid("it is the checkpoint of another kind of fit")),
+        }
+    }
+
+    /// The encoding of the columns and moments of no rows, by the plan of a fit that has none yet.
+    pub(crate) fn into_plan(self) -> Result<(Encoder, Option<Moments>)> {
+        match self.gather {
+            None => Ok((self.encoder, None)),
+            Some(gather) if gather.training.is_none() && gather.reference.rows() == 0 => {
+                Ok((self.encoder, Some(gather.reference)))
+            }
+            Some(_) => Err(invalid(
+                "it is not the plan of a fit whose rows are yet to come",
+            )),
         }
     }
 
