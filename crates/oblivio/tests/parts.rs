@@ -336,6 +336,27 @@ fn a_part_counts_once_and_in_its_turn() {
     assert!(matches!(skipped, Error::OutOfTurn { .. }));
 }
 
+/// What docs/clusters.md says of the network: $4(m + 2)(m + 3) + 8K(m + 2)$ bytes and a header.
+#[test]
+fn a_share_is_half_a_matrix_and_a_row_for_every_cell() {
+    let mut table = Table::new(2000);
+    table.sensitive.retain(|column| column.name == "sex");
+    let (sexes, _) = table.sensitive[0].to_categories();
+    for count in [20, 150] {
+        let settings = Settings {
+            components: Some(Components::new(count)),
+            ..settings("cells")
+        };
+        let (encoder, fit) = begin(table.survey(0, None), Scaling::Raw, &settings);
+        let share = table.share(&plan(&encoder, &fit), 0);
+        let (m, cells) = (count, sexes.len());
+        let said = 4 * (m + 2) * (m + 3) + 8 * cells * (m + 2);
+        let bytes = share.to_bytes(&watch()).unwrap().len();
+        let header = bytes.checked_sub(said);
+        assert!(header.is_some_and(|header| header < 4000), "{bytes} {said}");
+    }
+}
+
 #[test]
 fn surveys_of_other_columns_do_not_join() {
     let table = Table::new(40);

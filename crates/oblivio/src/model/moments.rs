@@ -134,7 +134,7 @@ impl SumsHeader {
         let empty = Moments::new(Arc::clone(plan));
         let width = empty.sums.width;
         let (origin, sums) = (vector("sums-origin")?, vector("sums")?);
-        let second = vector("second")?;
+        let second = squared(vector("second")?, width);
         let shape = |holds: bool| require(holds, "the shape of its sums");
         shape(origin.len() == width - 1)?;
         shape(second.len() == if plan.second { width * width } else { 0 })?;
@@ -201,6 +201,30 @@ impl SumsHeader {
             scratch: Scratch::default(),
         })
     }
+}
+
+/// The lower triangle of a square matrix, column after column.
+pub(super) fn triangle(square: &[f64], width: usize) -> Vec<f64> {
+    let columns = square.chunks(width).enumerate();
+    columns
+        .flat_map(|(j, column)| &column[j..])
+        .copied()
+        .collect()
+}
+
+/// The square of which these are the lower triangle; anything else stays as it is.
+fn squared(values: Vec<f64>, width: usize) -> Vec<f64> {
+    if values.len() != width * (width + 1) / 2 {
+        return values;
+    }
+    let mut square = vec![0.0; width * width];
+    let mut rest = &values[..];
+    for (j, column) in square.chunks_mut(width).enumerate() {
+        let (own, after) = rest.split_at(width - j);
+        column[j..].copy_from_slice(own);
+        rest = after;
+    }
+    square
 }
 
 fn plan_tensors(plan: &Plan) -> Vec<Tensor<'_>> {

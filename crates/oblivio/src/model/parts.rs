@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::container::{invalid, numbers, read, require, tensor, write};
-use super::moments::{SumsHeader, sums_tensors};
+use super::moments::{SumsHeader, sums_tensors, triangle};
 use crate::column::{Column, MISSING, Values};
 use crate::encoder::EncoderLearner;
 use crate::error::Result;
@@ -192,6 +192,10 @@ impl Share {
     pub fn to_bytes(mut self, watch: &Watch) -> Result<Vec<u8>> {
         if let Some(moments) = &mut self.moments {
             moments.flush(watch)?;
+            let width = moments.sums.width;
+            // Half of what is kept in memory: the rest is zero.
+            let second = moments.sums.second.take();
+            moments.sums.second = second.map(|square| triangle(&square, width));
         }
         let header = ShareHeader {
             start: self.start,
