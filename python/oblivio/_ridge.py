@@ -11,6 +11,7 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 
 from oblivio import _oblivio
 from oblivio._base import free_memory, number
+from oblivio._cluster import LearnsOnClusters
 from oblivio._files import Saved
 from oblivio._input import Features, NamedColumn, OblivioWarning, warn
 from oblivio._scores import Drift, Scored
@@ -92,7 +93,7 @@ class Regression(RegressorMixin, Saved, Scored):  # type: ignore[misc]
         return self._fitted_model().offsets[0]
 
 
-class ObliviousRidge(Streamed, Regression):
+class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
     """Kernel ridge regression whose predictions have the influence of sensitive features taken out.
 
     On the reference rows (by default: all rows of the fit) the mean prediction is the same in every cell of the
