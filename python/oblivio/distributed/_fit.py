@@ -60,19 +60,20 @@ def fit(
     estimator._forget()
     settings = _settings(engine, estimator, roles)
     parts = _count(engine, roles.weight)
+    progress = estimator._progress()
     begun = _survey(engine, Surveying(roles, parts, settings["seed"]))
-    stream = begun.begin_scores(settings) if learns else begun.begin_features(settings)
+    stream = begun.begin_scores(settings, progress) if learns else begun.begin_features(settings, progress)
     share = engine.merged(Gathering(roles, parts, stream.plan()), roles.columns, parts.numbers)
     if share is None:
         raise changed()
-    stream.absorb(share)
+    stream.absorb(Gathering.read(share))
     if learns:
-        scores, remarks, uses = stream.scores(str(roles.label), estimator._progress())
+        scores, remarks, uses = stream.scores(str(roles.label), progress)
         fitted(estimator, scores)
         estimator.solver_ = "cholesky"
         warn(remarks, uses)
     else:
-        maps, remarks = stream.features(estimator._progress())
+        maps, remarks = stream.features(progress)
         fitted(estimator, maps)
         warn(remarks)
     return estimator

@@ -26,6 +26,8 @@ Batches = Iterable[pa.RecordBatch]
 ROWS = 65_536
 BYTES = 64_000_000
 
+_START = struct.Struct("<q")
+
 
 def here() -> tuple[str, int]:
     """The machine and the process."""
@@ -212,14 +214,14 @@ class Surveying(Reading):
 
 @dataclass(frozen=True)
 class Gathering(Reading):
-    """Sums over the rows, by a plan that is settled."""
+    """Sums over the rows, by a plan that is settled; before them in a state stands the row they begin at."""
 
     plan: bytes = field(repr=False)
 
     def __call__(self, part: int, batches: Batches) -> bytes:
         """The share of a part."""
-        self.parts.start(part)
-        share = _oblivio.Share(self.plan)
+        start = self.parts.start(part)
+        share = _oblivio.Share(self.plan, start)
         for first, table in pieces(batches):
             try:
                 features, sensitive, weights = self._rows(table)
@@ -227,14 +229,20 @@ class Gathering(Reading):
             except EXPECTED as error:
                 raise located(error, part, first) from None
         self.parts.check(part, share.rows)
-        return share.to_bytes()
+        return _START.pack(start) + share.to_bytes()
 
     def merge(self, states: list[bytes]) -> bytes:
-        """The share of some parts."""
-        share = _oblivio.Share(self.plan)
+        """The share of parts that follow each other."""
+        (start,) = _START.unpack_from(states[0])
+        share = _oblivio.Share(self.plan, start)
         for state in states:
-            share.absorb(state)
-        return share.to_bytes()
+            share.absorb(self.read(state))
+        return _START.pack(start) + share.to_bytes()
+
+    @staticmethod
+    def read(state: bytes) -> bytes:
+        """The share."""
+        return state[_START.size :]
 
     def _target(self, table: pa.Table) -> np.ndarray[Any, Any] | None:
         if self.roles.label is None:
