@@ -12,7 +12,6 @@ from itertools import chain
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
@@ -24,6 +23,7 @@ from pyspark.sql.types import (
     StructField,
     StructType,
 )
+from pyspark.taskcontext import TaskContext
 
 from oblivio._oblivio import InvalidInputError
 from oblivio.distributed import _tree
@@ -141,16 +141,20 @@ def _parted(batches: Batches, names: list[str]) -> tuple[int | None, Iterator[pa
     first = next(filled, None)
     if first is None:
         return None, iter(())
-    part = first.column(len(names))[0].as_py()
+    return _number(first.column(len(names))), (_named(batch, names) for batch in chain([first], filled))
 
-    def named() -> Iterator[pa.RecordBatch]:
-        for batch in chain([first], filled):
-            if not pc.all(pc.equal(batch.column(len(names)), part)).as_py():
-                raise InvalidInputError("the engine gave a task rows of several parts")
-            columns = batch.columns[: len(names)]
-            yield batch if not names else pa.RecordBatch.from_arrays(columns, names=names)
 
-    return int(part), named()
+def _number(column: pa.Array) -> int:
+    """The number of the part: that of the task, for Spark may have worked the column out before it split the table."""
+    task = TaskContext.get()
+    if task is not None:
+        return int(task.partitionId())
+    return int(column[0].as_py())
+
+
+def _named(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
+    """The batch without the number, or with nothing but it: rows can be counted."""
+    return pa.RecordBatch.from_arrays(batch.columns[: len(names)], names=names) if names else batch
 
 
 def _records(key: int, state: _tree.State) -> Iterator[pa.RecordBatch]:
