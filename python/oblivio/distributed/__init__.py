@@ -36,7 +36,7 @@ _HOME = {
 }
 _NEEDS = {
     "_spark": ("spark", "pyspark.sql", "pyarrow"),
-    "_dask": ("dask", "dask.dataframe", "distributed", "pyarrow"),
+    "_dask": ("dask", "dask.dataframe", "pyarrow"),
 }
 
 __all__ = ["DaskEngine", "Engine", "SparkEngine", "audit", "engine_of", "fit", "predict", "transform"]

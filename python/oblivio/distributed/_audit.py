@@ -16,7 +16,7 @@ from oblivio._oblivio import InvalidInputError
 from oblivio.distributed._engine import engine_of
 from oblivio.distributed._failures import EXPECTED, located
 from oblivio.distributed._fit import counted
-from oblivio.distributed._parts import Batches, Parts, Work, pieces
+from oblivio.distributed._parts import Batches, Parts, Work, pieces, values_of
 from oblivio.distributed._roles import one_of, some_of
 from oblivio.distributed._score import Scoring, as_column
 
@@ -59,15 +59,13 @@ def audit(
     if not chosen:
         raise InvalidInputError("the model has no sensitive feature to audit against; name some in sensitive=")
     extra = [one_of(engine.names, label, "label"), one_of(engine.names, sample_weight, "sample_weight")]
-    aside = [*chosen, *(name for name in extra if name is not None)]
+    aside = list(dict.fromkeys([*chosen, *(name for name in extra if name is not None)]))
     parts = Parts.of({part: found for part, (found, _) in counted(engine, None).items()})
     if not parts.total:
         raise InvalidInputError("the table has no rows")
     work = Sampling(scoring, aside, parts, count("rows", rows), seed_of(options.get("random_state")))
     found = work.chosen([state for _, state in engine.states(work, work.reads)])
-    beside = found.drop_columns(["number", "score"]).rename_columns(aside) if len(set(aside)) == len(aside) else None
-    if beside is None:
-        raise InvalidInputError(f"a column has two roles among sensitive, label and sample_weight ({', '.join(aside)})")
+    beside = found.drop_columns(["number", "score"]).rename_columns(aside)
     if found.num_rows < parts.total:
         title = options.get("title") or "Audit"
         options["title"] = f"{title} ({found.num_rows} of {parts.total} rows)"
@@ -75,7 +73,7 @@ def audit(
         np.asarray(found.column("score").to_numpy()),
         beside.select(chosen),
         None if extra[0] is None else beside.select([extra[0]]),
-        sample_weight=None if extra[1] is None else beside.column(extra[1]).to_numpy(),
+        sample_weight=None if extra[1] is None else values_of(beside.column(extra[1])),
         **options,
     )
 

@@ -107,6 +107,15 @@ def _applied(part: Any, work: Any, reads: dict[Any, pa.DataType], kept: list[Any
     if not len(part):
         return meta
     work.settle()
+    try:
+        return _made(part, work, reads, kept, meta)
+    except EXPECTED as error:
+        failure = Failure.of(error)
+        where = f"in the partition whose index begins with {part.index[0]!r}"
+        raise Failure(failure.kind, f"{failure.sentence} ({where})").error() from None
+
+
+def _made(part: Any, work: Any, reads: dict[Any, pa.DataType], kept: list[Any], meta: Any) -> Any:
     made = part[kept].copy()
     if isinstance(work, Releasing):
         rows = part[list(reads)]

@@ -58,6 +58,7 @@ def fit(
         sample_weight=sample_weight,
     )
     estimator._forget()
+    estimator.__dict__.pop("feature_names_in_", None)
     settings = _settings(engine, estimator, roles)
     parts = _count(engine, roles.weight)
     progress = estimator._progress()

@@ -110,7 +110,11 @@ def _stating(work: Work, names: list[str]) -> Callable[[Batches], Iterator[pa.Re
 def _merging(work: Work) -> Callable[[pa.Table], pa.Table]:
     def run(table: pa.Table) -> pa.Table:
         work.settle()
-        states = _tree.level(_tree.states_of(_rows(table)), work.merge)
+        rows = list(_rows(table))
+        try:
+            states = _tree.level(_tree.states_of(rows), work.merge)
+        except EXPECTED as error:
+            states = [(rows[0][0] // _tree.WIDTH, Failure.of(error))]
         return pa.Table.from_batches([record for key, state in states for record in _records(key, state)], _ARROW)
 
     return run

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from oblivio._oblivio import InvalidInputError
-from oblivio.distributed._failures import Failure
+from oblivio.distributed._failures import EXPECTED, Failure
 
 State = bytes | Failure
 Merge = Callable[[list[bytes]], bytes]
@@ -82,7 +82,10 @@ def _merged(group: list[State], merge: Merge) -> State:
     if failure is not None:
         return failure
     states = [state for state in group if not isinstance(state, Failure)]
-    return merge(states) if len(states) > 1 else states[0]
+    try:
+        return merge(states) if len(states) > 1 else states[0]
+    except EXPECTED as error:
+        return Failure.of(error)
 
 
 def _once(states: Iterable[tuple[int, State]]) -> list[tuple[int, State]]:
