@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from oblivio._input import ANYWHERE, Features, NamedColumn, columns_of, frame_of, keys, sensitive_columns
+from oblivio._input import ANYWHERE, Features, NamedColumn, aligned, columns_of, frame_of, keys, sensitive_columns
 from oblivio._kernels import Kernel, spelled
 from oblivio._oblivio import InvalidInputError
 
@@ -278,12 +278,10 @@ def weights_of(sample_weight: Any, rows: int) -> Any:
 
 def checked_weights(sample_weight: Any, rows: int) -> np.ndarray[Any, Any]:
     """The weights of some of the rows, which may all be zero."""
-    checked: np.ndarray[Any, Any] = np.ascontiguousarray(
-        _check_sample_weight(
-            sample_weight, np.empty((rows, 1)), dtype=np.float64, ensure_non_negative=True, **_MAY_BE_ZERO
-        )
+    checked = _check_sample_weight(
+        sample_weight, np.empty((rows, 1)), dtype=np.float64, ensure_non_negative=True, **_MAY_BE_ZERO
     )
-    return checked
+    return aligned(checked)
 
 
 def seed_of(random_state: Any) -> int:

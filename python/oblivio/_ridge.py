@@ -13,7 +13,7 @@ from oblivio import _oblivio
 from oblivio._base import free_memory, number
 from oblivio._cluster import LearnsOnClusters
 from oblivio._files import Saved
-from oblivio._input import Features, NamedColumn, OblivioWarning, warn
+from oblivio._input import Features, NamedColumn, OblivioWarning, aligned, warn
 from oblivio._scores import Drift, Scored
 from oblivio._stream import NeedsComponents, Streamed, in_batches
 
@@ -391,7 +391,7 @@ def read_target(y: Any, rows: int, who: str = "ObliviousRidge") -> tuple[str, np
             raise _oblivio.InvalidInputError(
                 f"the target must be numbers, got values such as {str(values[0])!r}"
             ) from None
-    values = np.ascontiguousarray(values, dtype=np.float64)
+    values = aligned(values)
     assert_all_finite(values, input_name="y")
     check_consistent_length(np.empty((rows, 0)), values)
     return name, values

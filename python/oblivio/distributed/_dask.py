@@ -7,6 +7,7 @@ is in a part of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import dask
@@ -74,25 +75,32 @@ class DaskEngine:
         return self._frame.map_partitions(_applied, shipped, reads, kept, meta, meta=meta, align_dataframes=False)
 
     def _states(self, work: Work, columns: Sequence[str]) -> list[Any]:
+        shipped = dask.delayed(_Stating(work, self.schema(columns)), traverse=False)
         stating = dask.delayed(_stated, pure=False)
-        shipped = dask.delayed(work, traverse=False)
-        schema = dask.delayed(self.schema(columns), traverse=False)
         parts = self._frame[[self._label(name) for name in columns]].to_delayed()
-        return [stating(shipped, schema, number, part) for number, part in enumerate(parts)]
+        return [stating(shipped, number, part) for number, part in enumerate(parts)]
 
     def _label(self, name: str) -> Any:
         return self._frame.columns[self.names.index(name)]
 
 
-def _stated(work: Work, schema: pa.Schema, number: int, part: Any) -> _tree.State | None:
+@dataclass(frozen=True)
+class _Stating:
+    """A work and the types of its columns: one thing to send to a worker."""
+
+    work: Work
+    schema: pa.Schema
+
+
+def _stated(stating: _Stating, number: int, part: Any) -> _tree.State | None:
     """The state of a part; None if it has no rows."""
     if not len(part):
         return None
     try:
-        table = _arrow(part, schema) if len(schema) else pa.table({"": pa.nulls(len(part))})
+        table = _arrow(part, stating.schema) if len(stating.schema) else pa.table({"": pa.nulls(len(part))})
     except EXPECTED as error:
         return Failure.of(error).in_part(number, 0)
-    return attempt(work, number, table.to_batches(max_chunksize=ROWS))
+    return attempt(stating.work, number, table.to_batches(max_chunksize=ROWS))
 
 
 def _merged(work: Work, states: list[_tree.State | None]) -> _tree.State | None:
