@@ -8,7 +8,7 @@ use crate::conditioning::{Observed, Of};
 use crate::error::{Error, Result, Warning};
 use crate::kernel::{Gamma, Kernel};
 use crate::landmarks::{Components, FeatureMap};
-use crate::partition::{Cuts, Partition, PartitionRule, effective_rows};
+use crate::partition::{Cuts, Missing, Partition, PartitionRule, effective_rows};
 use crate::points::Points;
 use crate::random::{Draw, Stream, generator};
 use crate::reference::{Members, Reference};
@@ -267,6 +267,9 @@ impl Sample<'_> {
             let share = rows as f64 / self.table_rows as f64;
             (rows, self.table_weight * share)
         };
+        if rule.policies.missing == Missing::Error {
+            self.complete(&chosen)?;
+        }
         let reference = self.sensitive.select(&chosen);
         if reference.is_empty() {
             return Err(Error::TooFewRows {
@@ -297,6 +300,22 @@ impl Sample<'_> {
         let (cuts, warnings) = Cuts::fit(&rule, &own, &weights, table.rows)?;
         let cuts = cuts.chosen_by(partition.choice);
         Ok((SensitivePlan::Cells(cuts), warnings))
+    }
+
+    /// Refuses missing sensitive values of these rows, by their first number in the table.
+    fn complete(&self, chosen: &[usize]) -> Result<()> {
+        for column in self.sensitive.columns() {
+            let absent = column.select(chosen).missing();
+            let numbers = absent.iter().map(|&k| self.rows[chosen[k]]);
+            if let Some(row) = numbers.min() {
+                return Err(Error::MissingSensitive {
+                    column: column.name.clone(),
+                    count: absent.len(),
+                    row,
+                });
+            }
+        }
+        Ok(())
     }
 }
 
