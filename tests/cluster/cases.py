@@ -7,9 +7,10 @@ from pathlib import Path
 
 import dask
 import numpy as np
-import oblivio as ob
 import pytest
 from engines import OnDask, cut
+
+import oblivio as ob
 
 ROWS = 6000
 WORDS = ["income", "school", "hours", "gpa", "test"]
@@ -67,12 +68,12 @@ def alone(estimator, rows, columns):
     return quietly(estimator.fit, rows[columns["features"]], *label, **arguments(rows, columns))
 
 
-def near(found, expected, tolerance=1e-10):
-    """Equal to so much of the largest value."""
+def near(found, expected, tolerance=1e-10, least=1e-300):
+    """Equal to so much of the largest value, or of ``least`` if that is more."""
     found, expected = np.asarray(found, float), np.asarray(expected, float)
     assert found.shape == expected.shape
     assert np.array_equal(np.isnan(found), np.isnan(expected))
-    scale = max(float(np.nanmax(np.abs(expected), initial=0.0)), 1e-300)
+    scale = max(float(np.nanmax(np.abs(expected), initial=0.0)), least)
     worst = float(np.nanmax(np.abs(found - expected), initial=0.0)) / scale
     assert worst <= tolerance, f"{worst} relative"
 
@@ -82,7 +83,8 @@ def same_model(found, expected):
     order, other = (np.lexsort(np.round(model.landmarks_, 9).T) for model in (found, expected))
     near(found.landmarks_[order], expected.landmarks_[other])
     near(found.dual_coef_[order], expected.dual_coef_[other])
-    near(found.offsets_, expected.offsets_)
+    # Of a mode that takes nothing off, they are rounding errors.
+    near(found.offsets_, expected.offsets_, least=0.1)
     near(found.intercept_, expected.intercept_)
     assert found.cells_ == expected.cells_
     assert found.conditional_mean_ == expected.conditional_mean_
@@ -284,8 +286,7 @@ class Cases:
         def where(part, rows):
             import oblivio
 
-            for batch in rows:
-                yield batch
+            yield from rows
             if not oblivio.__file__.startswith(str(prefix)):
                 raise AssertionError(oblivio.__file__)
 

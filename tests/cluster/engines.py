@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -65,11 +66,9 @@ class Processes:
         atexit.unregister(self.stop)
         for kind in (signal.SIGTERM, signal.SIGKILL):
             for process in self.running.values():
-                try:
+                with suppress(ProcessLookupError, subprocess.TimeoutExpired):
                     os.killpg(process.pid, kind)
                     process.wait(5)
-                except (ProcessLookupError, subprocess.TimeoutExpired):
-                    pass
         self.running = {}
 
 
@@ -162,6 +161,22 @@ class Sail:
 
     def stop(self):
         self.processes.stop()
+
+
+def dask_cluster(folder):
+    """A client of Dask and its cluster: two processes with a core each."""
+    from distributed import Client, LocalCluster
+
+    cluster = LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        memory_limit="2GB",
+        host="127.0.0.1",
+        dashboard_address=None,
+        local_directory=str(folder),
+        silence_logs="CRITICAL",
+    )
+    return Client(cluster), cluster
 
 
 class OnSpark:
@@ -264,12 +279,8 @@ class Memory:
 def resident(process):
     """The resident bytes of a process and its descendants."""
     total = 0
-    try:
+    with suppress(psutil.NoSuchProcess):
         for one in [process, *process.children(recursive=True)]:
-            try:
+            with suppress(psutil.NoSuchProcess):
                 total += one.memory_info().rss
-            except psutil.NoSuchProcess:
-                pass
-    except psutil.NoSuchProcess:
-        pass
     return total

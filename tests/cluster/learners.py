@@ -1,8 +1,9 @@
 """The engine's own learners on our features."""
 
 import numpy as np
-import oblivio as ob
 from cases import WORDS, quietly, table
+
+import oblivio as ob
 
 
 def transformer():
@@ -20,9 +21,9 @@ def spark_ml_learns_nothing_of_the_cells(engine):
     from pyspark.ml.classification import LogisticRegression
     from pyspark.ml.feature import VectorAssembler
     from pyspark.ml.functions import array_to_vector, vector_to_array
-    from pyspark.sql import functions as F
+    from pyspark.sql.functions import col
 
-    data = engine.frame(table(), 2).withColumn("label", (F.col("admitted") == "yes").cast("double"))
+    data = engine.frame(table(), 2).withColumn("label", (col("admitted") == "yes").cast("double"))
     columns = {"features": WORDS, "sensitive": "sex"}
     found = quietly(transformer().fit_spark, data, **columns)
     ours = found.transform_spark(data, keep=["row", "sex", "label"], name="ours")

@@ -1,8 +1,9 @@
-"""A table of any number of rows that the engine makes as it goes: nothing is stored, and every part can be made again."""
+"""A table of any number of rows that the engine makes as it goes: nothing is stored, and parts can be made again."""
 
 import numpy as np
-import oblivio as ob
 import pandas as pd
+
+import oblivio as ob
 
 FEATURES = [f"x{k}" for k in range(4)]
 COLUMNS = {"label": "y", "features": FEATURES, "sensitive": ["group", "age"]}

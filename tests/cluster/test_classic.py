@@ -85,7 +85,7 @@ def test_speculative_copies_count_once(cluster, engine, undisturbed, tmp_path):
     assert any(task["Task Info"]["Speculative"] for task in tasks)
 
 
-@pytest.mark.parametrize(("victim", "at"), [("executor", 1), ("executor", 2), ("Python", 2)])
+@pytest.mark.parametrize(("victim", "at"), [("Python", 1), ("executor", 2)])
 def test_a_killed_worker_changes_nothing(engine, undisturbed, tmp_path, victim, at):
     runs = Runs(tmp_path)
     data = engine.dealt(cut(table(), PIECES), before=lingers(runs, 3, at, 20))

@@ -12,27 +12,15 @@ import pytest
 import simulated
 from accidents import Runs, breaks, lingers
 from cases import MIXED, WORDS, Cases, quietly, ridge, table
-from engines import Memory, OnDask, cut, wait_until
+from engines import Memory, OnDask, cut, dask_cluster, wait_until
 from learners import spread_over_cells, transformer
 from sklearn.linear_model import LogisticRegression
 
 
 @pytest.fixture(scope="session")
 def client(logs):
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            memory_limit="2GB",
-            host="127.0.0.1",
-            dashboard_address=None,
-            local_directory=str(logs),
-            silence_logs="CRITICAL",
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+    client, cluster = dask_cluster(logs)
+    with cluster, client:
         yield client
 
 
