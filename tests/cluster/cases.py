@@ -89,7 +89,6 @@ def same_model(found, expected):
     assert found.cells_ == expected.cells_
     assert found.conditional_mean_ == expected.conditional_mean_
     assert found.sensitive_feature_names_ == expected.sensitive_feature_names_
-    assert found.n_features_in_ == expected.n_features_in_
 
 
 class Cases:
@@ -176,8 +175,8 @@ class Cases:
     # The same bits.
 
     def test_the_same_parts_give_the_same_bits_here_and_in_dask(self):
-        pieces = cut(table(), 7)
-        pieces = [pieces[0], table().iloc[:0], *pieces[1:], table().iloc[:0]]
+        nothing, (first, *rest) = table().iloc[:0], cut(table(), 4)
+        pieces = [first, nothing, *rest, nothing]
         models = [self.call(ridge(), "fit", self.engine.dealt(pieces), **MIXED) for _ in range(2)]
         assert models[0].model_.to_bytes() == models[1].model_.to_bytes()
         with dask.config.set(scheduler="synchronous"):
@@ -257,8 +256,10 @@ class Cases:
         rows.loc[77, "sex"] = "unheard of"
         with pytest.raises(ValueError) as wanted:
             model.predict(rows[WORDS], sensitive_features=rows[SENSITIVE])
-        with pytest.raises(type(wanted.value), match="unheard of"):
+        # Scores are made when they are asked for. Spark then raises an error of its own, which has ours in its words.
+        with pytest.raises(Exception, match="unheard of") as found:
             self.scores(model, rows)
+        assert type(wanted.value).__name__ in f"{type(found.value)} {found.value}"
 
     def test_wrong_names_get_the_nearest(self):
         data = self.engine.frame(table(), 1)

@@ -24,18 +24,18 @@ def spark_ml_learns_nothing_of_the_cells(engine):
     from pyspark.sql.functions import col
 
     data = engine.frame(table(), 2).withColumn("label", (col("admitted") == "yes").cast("double"))
-    columns = {"features": WORDS, "sensitive": "sex"}
+    columns = {"features": WORDS, "sensitive": "region"}
     found = quietly(transformer().fit_spark, data, **columns)
-    ours = found.transform_spark(data, keep=["row", "sex", "label"], name="ours")
+    ours = found.transform_spark(data, keep=["row", "region", "label"], name="ours")
     ours = ours.withColumn("vector", array_to_vector("ours"))
     numbers = ["income", "hours", "gpa", "test"]
-    theirs = VectorAssembler(inputCols=numbers, outputCol="vector").transform(data.select("sex", "label", *numbers))
+    theirs = VectorAssembler(inputCols=numbers, outputCol="vector").transform(data.select("region", "label", *numbers))
     spreads = []
     for rows in (ours, theirs):
         learner = LogisticRegression(featuresCol="vector", labelCol="label", maxIter=10, regParam=0.01)
         scored = learner.fit(rows).transform(rows).withColumn("score", vector_to_array("rawPrediction")[1])
-        kept = engine.collect(scored.select("sex", "score"))
-        spreads.append(spread_over_cells(kept["score"].to_numpy(), kept["sex"].to_numpy()))
+        kept = engine.collect(scored.select("region", "score"))
+        spreads.append(spread_over_cells(kept["score"].to_numpy(), kept["region"].to_numpy()))
     after, before = spreads
     assert before > 0.1
     assert after < 1e-8
