@@ -45,6 +45,8 @@ mod _oblivio {
     #[pymodule_export]
     use super::models::offsets::OffsetModel;
     #[pymodule_export]
+    use super::models::parts::{Share, StreamFit, Survey, drawn};
+    #[pymodule_export]
     use super::models::scores::ScoreModel;
     #[pymodule_export]
     use super::models::transformer::FeatureModel;

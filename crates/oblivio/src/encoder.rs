@@ -1,6 +1,6 @@
 //! From named columns to points: numbers (standardised or not), categories as indicators.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -28,14 +28,15 @@ enum Feature {
 }
 
 /// An encoder being learned from batches of rows: the same rows in the same order give the same encoder.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct EncoderLearner(Vec<(String, Seen)>);
 
 /// What was seen of a column.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Seen {
     Numbers(Numbers),
-    Levels(HashSet<String>),
+    Levels(BTreeSet<String>),
 }
 
 impl EncoderLearner {
@@ -45,7 +46,7 @@ impl EncoderLearner {
         if self.0.is_empty() {
             let seen = |column: &Column| match column.values {
                 Values::Numbers(_) => Seen::Numbers(Numbers::default()),
-                Values::Categories { .. } => Seen::Levels(HashSet::new()),
+                Values::Categories { .. } => Seen::Levels(BTreeSet::new()),
             };
             self.0 = columns.iter().map(|c| (c.name.clone(), seen(c))).collect();
         }
@@ -63,6 +64,30 @@ impl EncoderLearner {
             }
         }
         Ok(())
+    }
+
+    /// Takes in what another learned from other rows; `None` if their columns differ.
+    pub(crate) fn merge(&mut self, other: Self) -> Option<()> {
+        if self.0.is_empty() {
+            *self = other;
+            return Some(());
+        }
+        if other.0.is_empty() {
+            return Some(());
+        }
+        let names = |learner: &Self| learner.0.iter().map(|(name, _)| name.clone()).collect();
+        let (mine, theirs): (Vec<String>, Vec<String>) = (names(self), names(&other));
+        if mine != theirs {
+            return None;
+        }
+        for ((_, mine), (_, theirs)) in self.0.iter_mut().zip(other.0) {
+            match (mine, theirs) {
+                (Seen::Numbers(mine), Seen::Numbers(theirs)) => mine.merge(&theirs),
+                (Seen::Levels(mine), Seen::Levels(theirs)) => mine.extend(theirs),
+                _ => return None,
+            }
+        }
+        Some(())
     }
 
     /// A remark if features are constant: numbers that do not vary, a single level.
@@ -108,7 +133,7 @@ impl EncoderLearner {
 }
 
 /// A column of numbers: their spread, and whether they differ at all.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Numbers {
     spread: Spread,
     first: Option<f64>,
@@ -119,6 +144,13 @@ impl Numbers {
     fn add(&mut self, value: f64, weight: f64) {
         self.varies |= *self.first.get_or_insert(value) != value;
         self.spread.add(value, weight);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        if let Some(value) = other.first {
+            self.varies |= other.varies || *self.first.get_or_insert(value) != value;
+        }
+        self.spread.merge(other.spread);
     }
 
     /// The standard deviation; that of a constant counts as 1.

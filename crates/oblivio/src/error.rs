@@ -210,6 +210,12 @@ pub enum Error {
     #[error("these moments do not go together: {problem}; gather both by one plan")]
     UnlikeMoments { problem: &'static str },
 
+    /// A part of a table that is not the one that follows.
+    #[error(
+        "a part of the table begins at row {found} where one that begins at row {needed} is expected; join the parts in their order, each once, and let no row change between two passes"
+    )]
+    OutOfTurn { found: usize, needed: usize },
+
     /// Bytes that are not a model this version can read.
     #[error("this is not a readable model: {problem}")]
     InvalidModel { problem: String },

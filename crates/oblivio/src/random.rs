@@ -32,6 +32,8 @@ pub(crate) enum Stream {
     Bootstrap = 8,
     /// The rows that are held out.
     HeldOut = 9,
+    /// The order of the rows that stand for a table.
+    Order = 10,
 }
 
 pub(crate) fn generator(seed: u64, stream: Stream) -> ChaCha8Rng {
@@ -60,13 +62,24 @@ pub fn sample(rows: &[usize], size: usize, seed: u64) -> Vec<usize> {
 }
 
 /// A sample of the rows of a stream whose length is not known: those with the smallest of one random number each.
+///
+/// A row's random number depends on the seed and its place in the stream alone, so that parts of a stream can be drawn from
+/// apart and be joined: the sample is the same.
 #[derive(Clone, Debug)]
 pub(crate) struct Draw {
     size: usize,
+    seed: u64,
     generator: ChaCha8Rng,
-    kept: BinaryHeap<(u64, usize)>,
+    kept: BinaryHeap<Ticket>,
+    /// The place of the first row, and how many there were.
+    start: usize,
     rows: usize,
+    /// No row of the sample has a greater number, as far as is known beforehand.
+    most: u64,
 }
+
+/// The random number of a row, and the row's number among those of the part.
+pub(crate) type Ticket = (u64, usize);
 
 /// What becomes of the next row of a stream.
 pub(crate) enum Drawn {
@@ -78,38 +91,122 @@ pub(crate) enum Drawn {
 
 impl Draw {
     pub(crate) fn new(size: usize, seed: u64) -> Self {
+        Self::part(size, seed, 0, None)
+    }
+
+    /// The draw from a part of a stream that begins at row `start`. If the stream is known to have `total` rows, those that
+    /// have no chance are not kept at all.
+    pub(crate) fn part(size: usize, seed: u64, start: usize, total: Option<usize>) -> Self {
+        let mut generator = generator(seed, Stream::Survey);
+        // Two words of the stream for each row.
+        generator.set_word_pos(2 * start as u128);
+        // Of the rows below this, eight standard deviations more than needed are expected.
+        let most = total.filter(|total| *total > size).map(|total| {
+            let share = (size as f64 + 8.0 * (size as f64).sqrt()) / total as f64;
+            (share * 2.0_f64.powi(64)) as u64
+        });
         Self {
             size,
-            generator: generator(seed, Stream::Survey),
+            seed,
+            generator,
             kept: BinaryHeap::new(),
+            start,
             rows: 0,
+            most: most.unwrap_or(u64::MAX),
         }
     }
 
     /// Whether the next row belongs to the sample so far.
     pub(crate) fn next(&mut self) -> Drawn {
-        let row = (self.generator.next_u64(), self.rows);
+        let ticket = (self.generator.next_u64(), self.rows);
         self.rows += 1;
+        if ticket.0 > self.most {
+            return Drawn::No;
+        }
+        self.offer(ticket)
+    }
+
+    fn offer(&mut self, ticket: Ticket) -> Drawn {
         if self.kept.len() < self.size {
-            self.kept.push(row);
+            self.kept.push(ticket);
             return Drawn::Yes;
         }
         match self.kept.peek() {
-            Some(largest) if row < *largest => {
+            Some(largest) if ticket < *largest => {
                 let out = self.kept.pop().map_or(0, |(_, out)| out);
-                self.kept.push(row);
+                self.kept.push(ticket);
                 Drawn::Instead(out)
             }
             _ => Drawn::No,
         }
     }
 
+    /// Goes on with the sample of the part that follows: of each of its rows the number there, the number from now on, and what
+    /// becomes of it. Nothing if the part does not follow.
+    pub(crate) fn join(&mut self, later: &Self) -> Option<Vec<(usize, usize, Drawn)>> {
+        let follows = later.start == self.start + self.rows
+            && (later.size, later.seed) == (self.size, self.seed);
+        if !follows {
+            return None;
+        }
+        let tickets = later.tickets().into_iter();
+        let joined = tickets.map(|(random, row)| {
+            let number = self.rows + row;
+            (row, number, self.offer((random, number)))
+        });
+        let joined = joined.collect();
+        self.rows += later.rows;
+        self.generator = later.generator.clone();
+        Some(joined)
+    }
+
+    /// The tickets of the sample so far, by their rows.
+    pub(crate) fn tickets(&self) -> Vec<Ticket> {
+        let mut tickets: Vec<Ticket> = self.kept.iter().copied().collect();
+        tickets.sort_unstable_by_key(|(_, row)| *row);
+        tickets
+    }
+
+    /// The seed, the place of the first row, and how many there were.
+    pub(crate) fn extent(&self) -> (u64, usize, usize) {
+        (self.seed, self.start, self.rows)
+    }
+
+    /// A draw that goes on from these tickets.
+    pub(crate) fn resumed(
+        size: usize,
+        (seed, start, rows): (u64, usize, usize),
+        tickets: Vec<Ticket>,
+    ) -> Self {
+        Self {
+            kept: tickets.into(),
+            start,
+            rows,
+            ..Self::part(size, seed, start + rows, None)
+        }
+    }
+
     /// The rows of the sample, ascending.
     pub(crate) fn finish(self) -> Vec<usize> {
-        let mut rows: Vec<usize> = self.kept.into_iter().map(|(_, row)| row).collect();
-        rows.sort_unstable();
-        rows
+        self.tickets().into_iter().map(|(_, row)| row).collect()
     }
+}
+
+/// Of `rows` rows that begin at row `start` of a table of `total`: those that may be among a seeded sample of `size` of the
+/// table, each with a random number. The sample is the rows with the `size` smallest numbers of the whole table.
+pub fn drawn(
+    size: usize,
+    seed: u64,
+    start: usize,
+    rows: usize,
+    total: usize,
+) -> (Vec<usize>, Vec<u64>) {
+    let mut draw = Draw::part(size, seed, start, Some(total));
+    for _ in 0..rows {
+        draw.next();
+    }
+    let tickets = draw.tickets().into_iter();
+    tickets.map(|(random, row)| (row, random)).unzip()
 }
 
 #[cfg(test)]
@@ -140,6 +237,35 @@ mod tests {
                 .iter()
                 .all(|&t| (t - 500.0).abs() < 4.0 * 375.0f64.sqrt())
         );
+    }
+
+    #[test]
+    fn parts_of_a_stream_are_drawn_from_as_the_whole() {
+        let whole = |rows: usize| {
+            let mut draw = Draw::new(50, 3);
+            (0..rows).for_each(|_| drop(draw.next()));
+            draw
+        };
+        let part = |start, rows, total| {
+            let mut draw = Draw::part(50, 3, start, total);
+            (0..rows).for_each(|_| drop(draw.next()));
+            draw
+        };
+        for total in [None, Some(1000)] {
+            let mut joined = part(0, 123, total);
+            let (mut middle, last) = (part(123, 500, total), part(623, 377, total));
+            assert!(joined.clone().join(&last).is_none(), "rows between them");
+            middle.join(&last).unwrap();
+            joined.join(&middle).unwrap();
+            assert_eq!(joined.tickets(), whole(1000).tickets());
+            // And it goes on as if nothing had happened.
+            let mut resumed = Draw::resumed(50, joined.extent(), joined.tickets());
+            (0..100).for_each(|_| drop(resumed.next()));
+            assert_eq!(resumed.tickets(), whole(1100).tickets());
+        }
+        // Where the whole is known to be large, a part keeps little.
+        let (few, numbers) = drawn(50, 3, 0, 1000, 100_000);
+        assert!(few.len() < 20 && few.len() == numbers.len());
     }
 
     #[test]

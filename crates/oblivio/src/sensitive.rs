@@ -137,7 +137,7 @@ impl Kind {
 }
 
 /// The kind of a column whose rows come in batches.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct KindGuess {
     distinct: BTreeSet<u64>,
     continuous: bool,
@@ -155,6 +155,12 @@ impl KindGuess {
             self.distinct.insert((value + 0.0).to_bits());
             self.continuous = value.fract() != 0.0 || self.distinct.len() > MOST_CATEGORIES;
         }
+    }
+
+    /// Takes in what was seen in other rows.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.distinct.extend(other.distinct);
+        self.continuous |= other.continuous || self.distinct.len() > MOST_CATEGORIES;
     }
 
     pub(crate) fn finish(&self) -> Kind {

@@ -1,8 +1,10 @@
 //! Mean and spread of numbers that come one by one.
 
+use serde::{Deserialize, Serialize};
+
 /// The weighted mean of numbers and $\sum w(v - \bar v)^2$, without cancellation: the same numbers in the same order give the
 /// same bits.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Spread {
     pub(crate) weight: f64,
     pub(crate) mean: f64,
@@ -20,8 +22,42 @@ impl Spread {
         }
     }
 
+    /// Adds the numbers of another: $\sum w(v - \bar v)^2$ of both is that of each and $\frac{W_1W_2}{W_1 + W_2}(\bar v_1 - \bar v_2)^2$.
+    pub(crate) fn merge(&mut self, other: Self) {
+        if other.weight > 0.0 {
+            let apart = other.mean - self.mean;
+            let share = other.weight / (self.weight + other.weight);
+            self.squares += other.squares + self.weight * share * apart * apart;
+            self.mean += share * apart;
+            self.weight += other.weight;
+        }
+    }
+
     /// The mean squared distance from the mean.
     pub(crate) fn variance(&self) -> f64 {
         self.squares / self.weight
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_merge_to_the_whole() {
+        let of = |values: &[f64]| {
+            let mut spread = Spread::default();
+            values.iter().for_each(|v| spread.add(*v, 1.0 + v.abs()));
+            spread
+        };
+        let values: Vec<f64> = (0..50).map(|k| 1e3 + f64::from(k * k % 17)).collect();
+        let whole = of(&values);
+        for cut in [0, 1, 20, 50] {
+            let mut merged = of(&values[..cut]);
+            merged.merge(of(&values[cut..]));
+            assert!((merged.weight - whole.weight).abs() < 1e-10 * whole.weight);
+            assert!((merged.mean - whole.mean).abs() < 1e-12 * whole.mean);
+            assert!((merged.squares - whole.squares).abs() < 1e-10 * whole.squares);
+        }
     }
 }

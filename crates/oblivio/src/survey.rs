@@ -18,30 +18,31 @@ use crate::watch::Watch;
 /// What one pass over batches of rows finds out before a fit: levels, means and scales of the features, kinds of the
 /// sensitive columns, and a seeded sample of 65 536 rows that places landmarks and edges.
 ///
-/// Memory does not grow with the rows. If there are no more rows than the sample holds, nothing is estimated.
-#[derive(Debug)]
+/// Memory does not grow with the rows. If there are no more rows than the sample holds, nothing is estimated. Surveys of parts
+/// of a table, one after the other, join to that of the table.
+#[derive(Clone, Debug)]
 pub struct Survey {
-    learner: EncoderLearner,
-    kinds: Vec<(String, KindGuess)>,
-    draw: Draw,
-    features: Vec<Kept>,
-    sensitive: Vec<Kept>,
-    weights: Vec<f64>,
+    pub(crate) learner: EncoderLearner,
+    pub(crate) kinds: Vec<(String, KindGuess)>,
+    pub(crate) draw: Draw,
+    pub(crate) features: Vec<Kept>,
+    pub(crate) sensitive: Vec<Kept>,
+    pub(crate) weights: Vec<f64>,
     /// Where each row of the sample is kept.
-    places: HashMap<usize, usize>,
-    rows: usize,
-    weight: f64,
+    pub(crate) places: HashMap<usize, usize>,
+    pub(crate) rows: usize,
+    pub(crate) weight: f64,
     /// Of each row that is kept, its number among those that miss no sensitive value.
-    numbers: Vec<Option<usize>>,
+    pub(crate) numbers: Vec<Option<usize>>,
     /// The rows that miss none, and their weight.
-    complete: (usize, f64),
+    pub(crate) complete: (usize, f64),
 }
 
 /// The rows of a column that are in the sample, in no particular order.
-#[derive(Debug)]
-struct Kept {
-    name: String,
-    values: Values,
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    pub(crate) name: String,
+    pub(crate) values: Values,
     /// The codes of known levels.
     known: HashMap<String, u32>,
 }
@@ -49,10 +50,16 @@ struct Kept {
 impl Survey {
     /// A survey of no rows.
     pub fn new(seed: u64) -> Self {
+        Self::part(seed, 0, None)
+    }
+
+    /// A survey of no rows yet, for a part of a table that begins at row `start`, those of weight zero not counted. If the
+    /// table is known to have `total` rows, the part keeps little more of them than will be needed.
+    pub fn part(seed: u64, start: usize, total: Option<usize>) -> Self {
         Self {
             learner: EncoderLearner::default(),
             kinds: Vec::new(),
-            draw: Draw::new(SAMPLE, seed),
+            draw: Draw::part(SAMPLE, seed, start, total),
             features: Vec::new(),
             sensitive: Vec::new(),
             weights: Vec::new(),
@@ -107,23 +114,76 @@ impl Survey {
             if complete.is_some() {
                 self.complete = (self.complete.0 + 1, self.complete.1 + weight);
             }
-            let place = match self.draw.next() {
-                Drawn::No => continue,
-                Drawn::Yes => self.weights.len(),
-                Drawn::Instead(out) => self.places.remove(&out).unwrap_or(0),
-            };
-            self.places.insert(number, place);
-            put(&mut self.weights, place, *weight);
-            put(&mut self.numbers, place, complete);
+            let drawn = self.draw.next();
             let columns = features.iter().chain(sensitive);
-            for (kept, column) in self
-                .features
-                .iter_mut()
-                .chain(&mut self.sensitive)
-                .zip(columns)
-            {
-                kept.put(column, row, place)?;
+            self.keep((number, drawn), (*weight, complete), columns, row)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in the survey of the rows that follow.
+    pub fn join(&mut self, later: &Self) -> Result<()> {
+        let unlike = |problem| Error::UnlikeMoments { problem };
+        let mut joined = self.clone();
+        let drawn = joined.draw.join(&later.draw).ok_or_else(|| {
+            let (_, start, rows) = self.draw.extent();
+            Error::OutOfTurn {
+                found: later.draw.extent().1,
+                needed: start + rows,
             }
+        })?;
+        let columns = "their columns differ, or are text in one part and numbers in another";
+        let learner = joined.learner.merge(later.learner.clone());
+        learner.ok_or_else(|| unlike(columns))?;
+        if joined.features.is_empty() {
+            joined.features = later.features.iter().map(Kept::emptied).collect();
+            joined.sensitive = later.sensitive.iter().map(Kept::emptied).collect();
+            joined.kinds.clone_from(&later.kinds);
+        } else if !later.features.is_empty() {
+            let names = |survey: &Self| -> Vec<String> {
+                survey.kinds.iter().map(|(name, _)| name.clone()).collect()
+            };
+            if names(&joined) != names(later) {
+                return Err(unlike(columns));
+            }
+            let kinds = joined.kinds.iter_mut().zip(&later.kinds);
+            kinds.for_each(|((_, mine), (_, theirs))| mine.merge(theirs.clone()));
+        }
+        let kept = later.features.iter().chain(&later.sensitive);
+        let kept: Vec<Column> = kept.map(Kept::column).collect();
+        for (row, number, drawn) in drawn {
+            let place = later.places.get(&row).copied().unwrap_or(0);
+            let complete = later.numbers[place].map(|number| self.complete.0 + number);
+            let counts = (later.weights[place], complete);
+            joined.keep((number, drawn), counts, kept.iter(), place)?;
+        }
+        joined.rows += later.rows;
+        joined.weight += later.weight;
+        joined.complete.0 += later.complete.0;
+        joined.complete.1 += later.complete.1;
+        *self = joined;
+        Ok(())
+    }
+
+    /// Keeps a row of these columns, with its weight and its number among the complete ones, if it was drawn.
+    fn keep<'c>(
+        &mut self,
+        (number, drawn): (usize, Drawn),
+        (weight, complete): (f64, Option<usize>),
+        columns: impl Iterator<Item = &'c Column>,
+        row: usize,
+    ) -> Result<()> {
+        let place = match drawn {
+            Drawn::No => return Ok(()),
+            Drawn::Yes => self.weights.len(),
+            Drawn::Instead(out) => self.places.remove(&out).unwrap_or(0),
+        };
+        self.places.insert(number, place);
+        put(&mut self.weights, place, weight);
+        put(&mut self.numbers, place, complete);
+        let kept = self.features.iter_mut().chain(&mut self.sensitive);
+        for (kept, column) in kept.zip(columns) {
+            kept.put(column, row, place)?;
         }
         Ok(())
     }
@@ -183,6 +243,7 @@ impl Survey {
             });
         }
         let encoder = self.learner.finish(scaling, policies.category);
+        let (seed, ..) = self.draw.extent();
         let mut rows = self.draw.finish();
         if leaves_out {
             rows.retain(|row| self.numbers[self.places[row]].is_some());
@@ -213,7 +274,7 @@ impl Survey {
                 self.weight
             },
         };
-        Ok((encoder, sample))
+        Ok((encoder, sample.shuffled(seed)))
     }
 }
 
@@ -229,6 +290,32 @@ impl Kept {
                 },
             },
             known: HashMap::new(),
+        }
+    }
+
+    /// The same column without a row.
+    fn emptied(&self) -> Self {
+        Self::new(&self.column())
+    }
+
+    /// What is kept, in no particular order.
+    pub(crate) fn column(&self) -> Column {
+        Column {
+            name: self.name.clone(),
+            values: self.values.clone(),
+        }
+    }
+
+    /// What a file kept of a column.
+    pub(crate) fn of(column: Column) -> Self {
+        let known = match &column.values {
+            Values::Numbers(_) => HashMap::new(),
+            Values::Categories { levels, .. } => levels.iter().cloned().zip(0..).collect(),
+        };
+        Self {
+            name: column.name,
+            values: column.values,
+            known,
         }
     }
 
@@ -266,11 +353,7 @@ impl Kept {
     }
 
     fn select(&self, order: &[usize]) -> Column {
-        let column = Column {
-            name: self.name.clone(),
-            values: self.values.clone(),
-        };
-        column.select(order)
+        self.column().select(order)
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod kernel;
 pub(crate) mod moments;
 pub(crate) mod offsets;
+pub(crate) mod parts;
 pub(crate) mod scores;
 pub(crate) mod transformer;
 

@@ -14,7 +14,7 @@ use crate::{run, settings};
 
 /// Oblivious features on landmarks, fitted.
 #[pyclass(frozen, module = "oblivio._oblivio")]
-pub(crate) struct FeatureModel(Transformer);
+pub(crate) struct FeatureModel(pub(super) Transformer);
 
 /// Features of the rows so far, the state to go on from, remarks, and how often policies were used.
 type Batched<'py> = (

@@ -99,7 +99,9 @@ impl StreamFit {
         let mut fit = Self::of(settings, gather, warnings)?;
         if fit.align.is_some() {
             let estimates = |k: &usize| fit.gather.members.is_reference(sample.rows[*k]);
-            let places: Vec<usize> = (0..sample.rows.len()).filter(estimates).collect();
+            let mut places: Vec<usize> = (0..sample.rows.len()).filter(estimates).collect();
+            // As they would come by a second time.
+            places.sort_unstable_by_key(|&k| sample.rows[k]);
             fit.sample = Some(Arc::new(Rows {
                 points: sample.points.select(&places),
                 sensitive: sample.sensitive.select(&places),
@@ -268,6 +270,24 @@ impl StreamFit {
             summary,
             left_out,
         })
+    }
+
+    /// The regression, where no row has to come by a second time.
+    pub fn finish(&self, watch: &Watch) -> Result<Fit> {
+        let solved = self.solve(watch)?;
+        if solved.needs_rows() {
+            let aligned = if self.align.is_some() {
+                " with alignment"
+            } else {
+                ""
+            };
+            return Err(Error::InvalidParameter {
+                name: "the mode of a fit from moments",
+                expected: "plain or oblivious without alignment, for m-oblivious offsets and alignments need the rows once more",
+                value: format!("{}{aligned}", self.mode.name()),
+            });
+        }
+        solved.finish()
     }
 
     fn to_align(&self, predictor: &Predictor, watch: &Watch) -> Result<Option<ToAlign>> {

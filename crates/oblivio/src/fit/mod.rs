@@ -400,19 +400,7 @@ impl Settings {
     ///
     /// Not m-oblivious and not aligned: that needs the scores of single rows.
     pub fn fit_moments(&self, moments: &Moments, watch: &Watch) -> Result<Fit> {
-        let solved = StreamFit::of(self, Gather::of(moments.clone()), Vec::new())?.solve(watch)?;
-        if solved.needs_rows() {
-            return Err(Error::InvalidParameter {
-                name: "the mode of a fit from moments",
-                expected: "plain or oblivious without alignment, for m-oblivious offsets and alignments need the rows once more",
-                value: format!(
-                    "{}{}",
-                    self.mode.name(),
-                    if self.aligns() { " with alignment" } else { "" }
-                ),
-            });
-        }
-        solved.finish()
+        StreamFit::of(self, Gather::of(moments.clone()), Vec::new())?.finish(watch)
     }
 
     fn ridge(&self) -> Result<Ridge> {

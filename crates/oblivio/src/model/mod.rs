@@ -4,6 +4,7 @@ mod bytes;
 pub(crate) mod container;
 mod labels;
 mod moments;
+mod parts;
 mod transformer;
 
 use serde::{Deserialize, Serialize};

@@ -29,7 +29,7 @@ struct PlanHeader {
 }
 
 #[derive(Serialize, Deserialize)]
-struct SumsHeader {
+pub(super) struct SumsHeader {
     rows: usize,
     /// The cuts as they have grown, the keys of the slots and their rows; absent where ψ is not cells.
     slots: Option<(Cuts, Vec<Vec<u32>>, Vec<usize>)>,
@@ -107,7 +107,7 @@ impl PlanHeader {
 }
 
 impl SumsHeader {
-    fn of(moments: &Moments) -> Self {
+    pub(super) fn of(moments: &Moments) -> Self {
         Self {
             rows: moments.sums.rows,
             slots: match &moments.sums.sensitive {
@@ -124,12 +124,17 @@ impl SumsHeader {
         }
     }
 
-    fn moments(self, plan: &Arc<Plan>, tensors: &SafeTensors, prefix: &str) -> Result<Moments> {
+    pub(super) fn moments(
+        self,
+        plan: &Arc<Plan>,
+        tensors: &SafeTensors,
+        prefix: &str,
+    ) -> Result<Moments> {
         let vector = |name: &str| Ok(numbers(tensors, &format!("{prefix}{name}"), 1)?.0);
         let empty = Moments::new(Arc::clone(plan));
         let width = empty.sums.width;
         let (origin, sums) = (vector("sums-origin")?, vector("sums")?);
-        let second = vector("second")?;
+        let second = squared(vector("second")?, width);
         let shape = |holds: bool| require(holds, "the shape of its sums");
         shape(origin.len() == width - 1)?;
         shape(second.len() == if plan.second { width * width } else { 0 })?;
@@ -198,6 +203,30 @@ impl SumsHeader {
     }
 }
 
+/// The lower triangle of a square matrix, column after column.
+pub(super) fn triangle(square: &[f64], width: usize) -> Vec<f64> {
+    let columns = square.chunks(width).enumerate();
+    columns
+        .flat_map(|(j, column)| &column[j..])
+        .copied()
+        .collect()
+}
+
+/// The square of which these are the lower triangle; anything else stays as it is.
+fn squared(values: Vec<f64>, width: usize) -> Vec<f64> {
+    if values.len() != width * (width + 1) / 2 {
+        return values;
+    }
+    let mut square = vec![0.0; width * width];
+    let mut rest = &values[..];
+    for (j, column) in square.chunks_mut(width).enumerate() {
+        let (own, after) = rest.split_at(width - j);
+        column[j..].copy_from_slice(own);
+        rest = after;
+    }
+    square
+}
+
 fn plan_tensors(plan: &Plan) -> Vec<Tensor<'_>> {
     let count = plan.map.len();
     let points = &plan.map.basis.points;
@@ -208,7 +237,7 @@ fn plan_tensors(plan: &Plan) -> Vec<Tensor<'_>> {
     ]
 }
 
-fn sums_tensors<'m>(moments: &'m Moments, prefix: &str) -> Vec<Tensor<'m>> {
+pub(super) fn sums_tensors<'m>(moments: &'m Moments, prefix: &str) -> Vec<Tensor<'m>> {
     let vector =
         |name: &str, values: &'m [f64]| tensor(format!("{prefix}{name}"), &[values.len()], values);
     let (gram, sums): (&[f64], &[f64]) = match &moments.sums.sensitive {
@@ -313,6 +342,19 @@ impl Checkpoint {
                 Ok((self.encoder, gather.reference))
             }
             _ => Err(invalid("it is the checkpoint of another kind of fit")),
+        }
+    }
+
+    /// The encoding of the columns and moments of no rows, by the plan of a fit that has none yet.
+    pub(crate) fn into_plan(self) -> Result<(Encoder, Option<Moments>)> {
+        match self.gather {
+            None => Ok((self.encoder, None)),
+            Some(gather) if gather.training.is_none() && gather.reference.rows() == 0 => {
+                Ok((self.encoder, Some(gather.reference)))
+            }
+            Some(_) => Err(invalid(
+                "it is not the plan of a fit whose rows are yet to come",
+            )),
         }
     }
 

@@ -1,14 +1,16 @@
 //! What is settled by a look at some of the rows, before the sums over all of them are taken.
 
+use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
+use crate::column::{Column, Values};
 use crate::conditioning::{Observed, Of};
 use crate::error::{Error, Result, Warning};
 use crate::kernel::{Gamma, Kernel};
 use crate::landmarks::{Components, FeatureMap};
 use crate::partition::{Cuts, Partition, PartitionRule, effective_rows};
 use crate::points::Points;
-use crate::random::Draw;
+use crate::random::{Draw, Stream, generator};
 use crate::reference::{Members, Reference};
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
@@ -64,7 +66,7 @@ pub(crate) struct PlanSettings<'a> {
 /// Rows that stand for a table, and the size of the table.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample<'a> {
-    /// Their numbers in the table, ascending.
+    /// Their numbers in the table.
     pub(crate) rows: Vec<usize>,
     pub(crate) points: Points<'a>,
     pub(crate) sensitive: Sensitive,
@@ -200,6 +202,45 @@ impl Sample<'static> {
             table_rows: weights.len(),
             table_weight: weights.iter().sum(),
         }
+        .shuffled(seed)
+    }
+
+    /// The same rows in an order that depends on their values and the seed alone: sorted, then shuffled. What is settled by a
+    /// sample is then the same whatever order a table comes in, and some of its rows stand for all.
+    pub(crate) fn shuffled(self, seed: u64) -> Self {
+        let ranks: Vec<Vec<f64>> = self.sensitive.columns().iter().map(ranks).collect();
+        let compare = |&i: &usize, &j: &usize| {
+            let (a, b) = (self.points.row(i), self.points.row(j));
+            let mut pairs = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
+            let points = pairs.find(|order| order.is_ne());
+            let sensitive = || ranks.iter().map(|ranks| ranks[i].total_cmp(&ranks[j]));
+            let weights = || self.weights[i].total_cmp(&self.weights[j]);
+            let rest = || sensitive().find(|order| order.is_ne());
+            points.or_else(rest).unwrap_or_else(weights)
+        };
+        let mut order: Vec<usize> = (0..self.rows.len()).collect();
+        order.sort_by(compare);
+        order.shuffle(&mut generator(seed, Stream::Order));
+        Self {
+            points: self.points.select(&order),
+            sensitive: self.sensitive.select(&order),
+            weights: order.iter().map(|&i| self.weights[i]).collect(),
+            rows: order.iter().map(|&i| self.rows[i]).collect(),
+            ..self
+        }
+    }
+}
+
+/// Numbers that sort rows as their values do, whatever the codes of categories.
+fn ranks(column: &Column) -> Vec<f64> {
+    match &column.values {
+        Values::Numbers(values) => values.clone(),
+        Values::Categories { .. } => column
+            .sorted_categories()
+            .1
+            .into_iter()
+            .map(f64::from)
+            .collect(),
     }
 }
 

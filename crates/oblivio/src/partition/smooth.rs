@@ -1,5 +1,7 @@
 //! Features of the sensitive values on which a conditional mean is regressed: smooth ones, the columns themselves, or cells.
 
+use std::cmp::Ordering;
+
 use faer::{Mat, MatRef, Side};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -335,8 +337,8 @@ impl Source {
 }
 
 impl KernelFeatures {
-    /// Landmarks among these rows: each the one that those before leave the most of (the first of several), until little is left
-    /// of any. Rows that come twice change nothing.
+    /// Landmarks among these rows: each the one that those before leave the most of (the smallest of several), until little is left
+    /// of any. Rows that come twice, and the order they come in, change nothing.
     pub(crate) fn choose(coordinates: &Coordinates, points: &[f64], gamma: f64) -> Result<Self> {
         let mut on = Landmarks {
             coordinates: coordinates.clone(),
@@ -347,10 +349,15 @@ impl KernelFeatures {
         let rows = points.len() / dim;
         let row = |i: usize| &points[i * dim..(i + 1) * dim];
         let mut left = vec![1.0f64; rows];
+        let mut by_value: Vec<usize> = (0..rows).collect();
+        by_value.sort_by(|&i, &j| {
+            let mut pairs = row(i).iter().zip(row(j)).map(|(a, b)| a.total_cmp(b));
+            pairs.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        });
         let mut columns: Vec<Vec<f64>> = Vec::new();
         while columns.len() < MOST_LANDMARKS.min(rows) {
             let most = left.iter().copied().fold(0.0, f64::max);
-            let Some(pivot) = left.iter().position(|v| *v == most) else {
+            let Some(&pivot) = by_value.iter().find(|&&i| left[i] == most) else {
                 break;
             };
             if most <= TOLERANCE {
