@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from oblivio import datasets as datasets
+    from oblivio import distributed as distributed
     from oblivio import metrics as metrics
     from oblivio._audit import Audit as Audit
     from oblivio._audit import audit as audit
@@ -98,6 +99,7 @@ __all__ = [
     "audit",
     "bounds",
     "datasets",
+    "distributed",
     "frontier",
     "load",
     "metrics",
@@ -105,7 +107,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("datasets", "metrics"):
+    if name in ("datasets", "distributed", "metrics"):
         return importlib.import_module(f"oblivio.{name}")
     if name in _HOME:
         return getattr(importlib.import_module(f"oblivio.{_HOME[name]}"), name)

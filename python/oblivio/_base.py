@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import numbers
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -11,9 +12,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from oblivio._input import Features, NamedColumn, columns_of, frame_of, keys, sensitive_columns
+from oblivio._input import ANYWHERE, Features, NamedColumn, aligned, columns_of, frame_of, keys, sensitive_columns
 from oblivio._kernels import Kernel, spelled
 from oblivio._oblivio import InvalidInputError
+
+# Newer versions of scikit-learn refuse weights that are all zero unless told not to.
+_ZEROS = "allow_all_zero_weights"
+_MAY_BE_ZERO = {_ZEROS: True} if _ZEROS in inspect.signature(_check_sample_weight).parameters else {}
 
 
 class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
@@ -55,7 +60,7 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
             raise InvalidInputError(f"n_samples={features.rows}: at least 2 rows are needed")
         if sensitive_features is not None:
             if sensitive:
-                raise _given_twice()
+                raise given_twice()
             sensitive = sensitive_columns(sensitive_features)
             check_rows(sensitive, features.rows)
         self.sensitive_feature_names_ = [name for name, _ in sensitive]
@@ -83,10 +88,7 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         if control_features is None:
             return everything.columns(positions)
         if positions:
-            raise InvalidInputError(
-                "the legitimate factors are given twice: as columns of X (control_feature_ids) and apart "
-                "(control_features); give them once"
-            )
+            raise given_twice("control")
         control = columns_of(control_features, "control_feature")
         if names is not None and len(names) == len(control) and frame_of(control_features) is None:
             control = [(name, values) for name, (_, values) in zip(names, control, strict=True)]
@@ -147,7 +149,7 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
             positions = everything.positions(self.sensitive_feature_ids, "sensitive_feature_ids")
             features, sensitive = everything.split(positions)
             if sensitive and sensitive_features is not None:
-                raise _given_twice()
+                raise given_twice()
         if sensitive and sensitive_features is None:
             return features, sensitive
         names = self.sensitive_feature_names_
@@ -172,7 +174,7 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _read_by_name(self, X: Any) -> tuple[Features, list[NamedColumn]]:
         """X for a model read from a file, which knows its columns by name and not where S comes from."""
-        everything = Features.read(reader(), X, reset=True)
+        everything = Features.read(reader(), X, reset=True, apart=ANYWHERE if self._may_miss() is ANYWHERE else None)
         names = self.sensitive_feature_names_
         if everything.is_unnamed and len(everything.names) == len(self._file_columns):
             everything.names = list(self._file_columns)
@@ -268,10 +270,18 @@ def weights_of(sample_weight: Any, rows: int) -> Any:
     """Checked weights, one for each row."""
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(sample_weight, np.empty((rows, 1)), dtype=np.float64, ensure_non_negative=True)
+    weights = checked_weights(sample_weight, rows)
     if not weights.any():
         raise InvalidInputError("all sample weights are zero; give a positive one to some row")
-    return np.ascontiguousarray(weights)
+    return weights
+
+
+def checked_weights(sample_weight: Any, rows: int) -> np.ndarray[Any, Any]:
+    """The weights of some of the rows, which may all be zero."""
+    checked = _check_sample_weight(
+        sample_weight, np.empty((rows, 1)), dtype=np.float64, ensure_non_negative=True, **_MAY_BE_ZERO
+    )
+    return aligned(checked)
 
 
 def seed_of(random_state: Any) -> int:
@@ -311,10 +321,11 @@ def free_memory() -> float | None:
         return None
 
 
-def _given_twice() -> InvalidInputError:
+def given_twice(what: str = "sensitive") -> InvalidInputError:
+    """Sensitive features, or legitimate factors, that are named in a parameter and given in a call."""
+    whose = {"sensitive": "sensitive features", "control": "legitimate factors"}[what]
     return InvalidInputError(
-        "the sensitive features are given twice: as columns of X (sensitive_feature_ids) and apart "
-        "(sensitive_features); give them once"
+        f"the {whose} are given twice: as columns of X ({what}_feature_ids) and apart ({what}_features); give them once"
     )
 
 

@@ -47,7 +47,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 def to_frame(columns: dict[str, Any]) -> Any:
     """A pandas frame if pandas is installed, else the columns."""
     try:
-        import pandas as pd  # type: ignore[import-untyped]
+        import pandas as pd
     except ImportError:
         return columns
     return pd.DataFrame(columns)
@@ -84,12 +84,12 @@ ObliviousRelease
     if kind == "features":
         features = _oblivio.FeatureModel.from_bytes(data)
         estimator = ObliviousTransformer(kernel=features.kernel, n_components=features.components)
-        return _fitted(estimator, features)
+        return fitted(estimator, features)
     if kind == "release":
         release = _oblivio.ReleaseModel.from_bytes(data)
-        return _fitted(ObliviousRelease(method=release.method, strength=release.strength), release)
+        return fitted(ObliviousRelease(method=release.method, strength=release.strength), release)
     kernel = _oblivio.KernelModel.from_bytes(data)
-    return _fitted(ObliviousKernel(kernel=kernel.kernel), kernel)
+    return fitted(ObliviousKernel(kernel=kernel.kernel), kernel)
 
 
 def ridge_of(model: _oblivio.ScoreModel) -> Any:
@@ -98,7 +98,7 @@ def ridge_of(model: _oblivio.ScoreModel) -> Any:
 
     recorded, card = _recorded(model)
     estimator = ObliviousRidge(alpha=card["penalty"], fit_intercept=bool(model.intercepts[0]), **recorded)
-    return _fitted(estimator, model)
+    return fitted(estimator, model)
 
 
 def _classifier_of(model: _oblivio.ScoreModel) -> Any:
@@ -110,7 +110,7 @@ def _classifier_of(model: _oblivio.ScoreModel) -> Any:
     if model.classes is not None:
         names, numeric, _, _ = model.classes
         estimator.classes_ = classes_of(names, numeric=numeric)
-    return _fitted(estimator, model)
+    return fitted(estimator, model)
 
 
 def _recorded(model: _oblivio.ScoreModel) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -127,7 +127,8 @@ def _recorded(model: _oblivio.ScoreModel) -> tuple[dict[str, Any], dict[str, Any
     return parameters, card
 
 
-def _fitted(estimator: Any, model: Any) -> Any:
+def fitted(estimator: Any, model: Any) -> Any:
+    """The estimator with a model that it was not fitted to in Python: it finds its columns by name."""
     estimator.model_ = model
     estimator._file_columns = [name for name, _ in model.feature_columns]
     estimator.sensitive_feature_names_ = [name for name, _ in model.sensitive_columns]

@@ -70,6 +70,11 @@ def keys(ids: Any, parameter: str) -> list[str | int]:
     return found
 
 
+def aligned(values: Any) -> np.ndarray[Any, Any]:
+    """Numbers as the engine takes them; what came over a network may begin at any byte."""
+    return np.require(values, np.float64, ["C", "ALIGNED"])
+
+
 def series_values(series: Any, name: str) -> Values:
     """The values of one column of a frame: numbers, or levels and codes by dtype."""
     dtype = series.dtype
@@ -168,7 +173,7 @@ def _array_columns(data: Any, what: str) -> list[NamedColumn]:
     for k in range(array.shape[1]):
         name, values = f"{what}_{k}", array[:, k]
         if array.dtype.kind in "iuf":
-            columns.append((name, np.ascontiguousarray(values, dtype=np.float64)))
+            columns.append((name, aligned(values)))
         elif array.dtype.kind == "b":
             columns.append((name, (["false", "true"], values.astype(np.uint32))))
         elif array.dtype.kind in "US":
@@ -217,6 +222,7 @@ class Features:
                 order="C",
                 ensure_all_finite=frame is None and apart is None,
             )
+            matrix = aligned(matrix)
             names = [f"x{k}" for k in range(matrix.shape[1])]
             if frame is not None:
                 names = [str(name) for name in frame.columns]

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from oblivio import _oblivio
 from oblivio._base import ObliviousEstimator, bounds_of, check_rows, count, number, text
+from oblivio._cluster import ReleasesOnClusters
 from oblivio._files import Saved
 from oblivio._input import ANYWHERE, Features, NamedColumn, columns_of, warn
 from oblivio._oblivio import InvalidInputError
@@ -20,6 +21,7 @@ from oblivio._released import like
 class ObliviousRelease(
     OneToOneFeatureMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
+    ReleasesOnClusters,
     Saved,
     ObliviousEstimator,
 ):

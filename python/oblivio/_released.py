@@ -106,7 +106,7 @@ def _plain(own: Any, values: Values) -> Any:
 
 
 def _arrow(X: Any, places: list[int], columns: list[Any]) -> Any:
-    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow as pa
 
     for place, values in zip(places, columns, strict=True):
         field = X.schema.field(place)

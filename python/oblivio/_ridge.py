@@ -11,8 +11,9 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 
 from oblivio import _oblivio
 from oblivio._base import free_memory, number
+from oblivio._cluster import LearnsOnClusters
 from oblivio._files import Saved
-from oblivio._input import Features, NamedColumn, OblivioWarning, warn
+from oblivio._input import Features, NamedColumn, OblivioWarning, aligned, warn
 from oblivio._scores import Drift, Scored
 from oblivio._stream import NeedsComponents, Streamed, in_batches
 
@@ -92,7 +93,7 @@ class Regression(RegressorMixin, Saved, Scored):  # type: ignore[misc]
         return self._fitted_model().offsets[0]
 
 
-class ObliviousRidge(Streamed, Regression):
+class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
     """Kernel ridge regression whose predictions have the influence of sensitive features taken out.
 
     On the reference rows (by default: all rows of the fit) the mean prediction is the same in every cell of the
@@ -390,7 +391,7 @@ def read_target(y: Any, rows: int, who: str = "ObliviousRidge") -> tuple[str, np
             raise _oblivio.InvalidInputError(
                 f"the target must be numbers, got values such as {str(values[0])!r}"
             ) from None
-    values = np.ascontiguousarray(values, dtype=np.float64)
+    values = aligned(values)
     assert_all_finite(values, input_name="y")
     check_consistent_length(np.empty((rows, 0)), values)
     return name, values

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from oblivio import _oblivio
 from oblivio._base import ObliviousEstimator, count, number, text
+from oblivio._cluster import ScoresOnClusters
 from oblivio._input import Features, NamedColumn, warn
 
 
@@ -41,7 +42,7 @@ class Drift(NamedTuple):
     kept: bool
 
 
-class Scored(ObliviousEstimator):
+class Scored(ScoresOnClusters, ObliviousEstimator):
     """Scores: h(x) − t·b(s), one or several."""
 
     model_: _oblivio.ScoreModel

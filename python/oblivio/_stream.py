@@ -44,6 +44,19 @@ class Streamed:
         for fitted in ("model_", "_file_columns", "_state", "_target_name"):
             self.__dict__.pop(fitted, None)
 
+    def _check_streams(self, verb: str) -> None:
+        """Refuse what sums over rows cannot do."""
+        estimator: Any = self
+        if getattr(self, "mode", None) == "m-oblivious":
+            raise InvalidInputError(
+                f"{verb} cannot do mode='m-oblivious', whose offsets need each row once more; use fit"
+            )
+        if estimator.reference != "all":
+            raise InvalidInputError(
+                f"{verb} cannot do reference={estimator.reference!r}, for which rows estimate is drawn from the "
+                "whole table; use fit, or reference='all'"
+            )
+
     def _read_batch(
         self, X: Any, sensitive_features: Any, control_features: Any = None
     ) -> tuple[Features, list[NamedColumn]]:
@@ -53,15 +66,7 @@ class Streamed:
             raise InvalidInputError(
                 "this model has no sums to add to, for a file keeps none; use fit, or partial_fit of a new estimator"
             )
-        if getattr(self, "mode", None) == "m-oblivious":
-            raise InvalidInputError(
-                "partial_fit cannot do mode='m-oblivious', whose offsets need each row once more; use fit"
-            )
-        if estimator.reference != "all":
-            raise InvalidInputError(
-                f"partial_fit cannot do reference={estimator.reference!r}, for which rows estimate is drawn from the "
-                "whole table; use fit, or reference='all'"
-            )
+        self._check_streams("partial_fit")
         if not hasattr(self, "_state"):
             self._forget()
             read: tuple[Features, list[NamedColumn]] = estimator._read_fit(X, sensitive_features, control_features)

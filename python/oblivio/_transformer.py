@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from oblivio import _oblivio
 from oblivio._base import ObliviousEstimator
+from oblivio._cluster import MapsOnClusters
 from oblivio._files import Saved
 from oblivio._input import Features, NamedColumn, warn
 from oblivio._stream import Streamed, in_batches
@@ -18,6 +19,7 @@ from oblivio._stream import Streamed, in_batches
 class ObliviousTransformer(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
+    MapsOnClusters,
     Streamed,
     Saved,
     ObliviousEstimator,
