@@ -149,6 +149,14 @@ class Cases:
     def test_missing_sensitive_values_follow_the_policy(self, policy):
         self.as_alone(ridge(handle_missing=policy, conditional_mean="cells"), MIXED, rows=gaps(), parts=2)
 
+    def test_a_value_that_is_not_a_number_is_missing_too(self):
+        if self.engine.suffix != "spark":
+            pytest.skip("only Spark tells the two apart")
+        estimator = ridge(handle_missing="category", conditional_mean="cells")
+        data = self.engine.frame(gaps(), 2).fillna({"age": float("nan")})
+        found = self.call(estimator, "fit", data, **MIXED)
+        same_model(found, alone(ridge(handle_missing="category", conditional_mean="cells"), gaps(), MIXED))
+
     def test_sensitive_levels_that_come_later_follow_the_policy(self):
         rows, new = table(), table().copy()
         new.loc[new.index % 9 == 0, "sex"] = "unheard of"
@@ -221,6 +229,18 @@ class Cases:
             else:
                 found = found.drop(columns="row").to_numpy()
             near(found, quietly(model.predict_proba, rows[WORDS], **given), 0.0)
+
+    def test_a_release_and_a_search_of_one_machine_work_here(self):
+        rows, given = table(), {"sensitive_features": table()[SENSITIVE]}
+        some = slice(0, 500)
+        few = {"sensitive_features": rows[SENSITIVE][some]}
+        search = quietly(ob.ObliviousRidgeCV(n_components=8).fit, rows[WORDS][some], rows["success"][some], **few)
+        near(self.scores(search, rows)["prediction"], quietly(search.predict, rows[WORDS], **given), 0.0)
+        release = quietly(ob.ObliviousRelease().fit, rows[NUMBERS][some], **few)
+        data = self.engine.frame(rows[["row", *NUMBERS, *SENSITIVE]], 2)
+        found = self.gathered(self.call(release, "transform", data))
+        assert list(found.columns) == ["row", *NUMBERS, *SENSITIVE]
+        near(found[NUMBERS], quietly(release.transform, rows[NUMBERS], **given), 0.0)
 
     def test_an_audit_equals_that_of_one_machine(self):
         rows = table()
