@@ -244,6 +244,24 @@ def test_a_table_that_changes_is_refused(rows):
         ob.distributed.fit(Changing(rows, [20]), ob.ObliviousRidge(n_components=5), label="y", sensitive="group")
 
 
+@pytest.mark.parametrize("passes", [1, 2])
+def test_passes_begin_anew_where_a_table_was_cut_into_other_parts(rows, passes):
+    class Cut(Parts):
+        done = 0
+
+        def run(self, work, columns):
+            self.done += 1
+            if self.done == passes + 1:
+                self.cuts = [0, 7, 33, len(rows)]
+            return super().run(work, columns)
+
+    table, roles = Cut(rows, [20]), {"label": "y", "sensitive": "group"}
+    found = ob.distributed.fit(table, ob.ObliviousRidge(n_components=5), **roles)
+    assert table.done == passes + 1 + 3
+    expected = ob.distributed.fit(Parts(rows, [7, 33]), ob.ObliviousRidge(n_components=5), **roles)
+    assert found.model_.to_bytes() == expected.model_.to_bytes()
+
+
 def test_tables_without_rows_or_weight(rows):
     model, roles = ob.ObliviousRidge(n_components=5), {"label": "y", "sensitive": "group", "sample_weight": "weight"}
     with pytest.raises(ob.InvalidInputError, match="the table has no rows"):

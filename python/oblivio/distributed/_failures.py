@@ -8,9 +8,22 @@ from typing import NamedTuple
 
 from oblivio._oblivio import EmptyCellError, InvalidInputError, NumericalError, UnknownCategoryError
 
+
+class TableChangedError(InvalidInputError):
+    """A table that was not the same in two passes."""
+
+
 _KINDS: dict[str, type[Exception]] = {
     kind.__name__: kind
-    for kind in (EmptyCellError, UnknownCategoryError, InvalidInputError, NumericalError, ValueError, TypeError)
+    for kind in (
+        TableChangedError,
+        EmptyCellError,
+        UnknownCategoryError,
+        InvalidInputError,
+        NumericalError,
+        ValueError,
+        TypeError,
+    )
 }
 EXPECTED = tuple(_KINDS.values())
 
@@ -52,9 +65,9 @@ def located(error: Exception, part: int, row: int) -> Exception:
     return Failure.of(error).in_part(part, row).error()
 
 
-def changed() -> InvalidInputError:
+def changed() -> TableChangedError:
     """The table is not the same in two passes."""
-    return InvalidInputError(
+    return TableChangedError(
         "the table changed between two passes over it: a part has other rows than before; "
         "persist or checkpoint the table first"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from oblivio import _oblivio
@@ -9,9 +10,12 @@ from oblivio._files import fitted
 from oblivio._input import Features, NamedColumn, columns_of, warn
 from oblivio._oblivio import InvalidInputError
 from oblivio.distributed._engine import Engine, engine_of
-from oblivio.distributed._failures import changed
+from oblivio.distributed._failures import TableChangedError, changed
 from oblivio.distributed._parts import Counting, Gathering, Parts, Surveying
 from oblivio.distributed._roles import Roles
+
+# A cluster that grows or shrinks may read files in other pieces from one pass to the next.
+_TRIES = 3
 
 
 def fit(
@@ -60,14 +64,8 @@ def fit(
     estimator._forget()
     estimator.__dict__.pop("feature_names_in_", None)
     settings = _settings(engine, estimator, roles)
-    parts = _count(engine, roles.weight)
     progress = estimator._progress()
-    begun = _survey(engine, Surveying(roles, parts, settings["seed"]))
-    stream = begun.begin_scores(settings, progress) if learns else begun.begin_features(settings, progress)
-    share = engine.merged(Gathering(roles, parts, stream.plan()), roles.columns, parts.numbers)
-    if share is None:
-        raise changed()
-    stream.absorb(Gathering.read(share))
+    stream = _gathered(engine, roles, settings, progress)
     if learns:
         scores, remarks, uses = stream.scores(str(roles.label), progress)
         fitted(estimator, scores)
@@ -78,6 +76,26 @@ def fit(
         fitted(estimator, maps)
         warn(remarks)
     return estimator
+
+
+def _gathered(engine: Engine, roles: Roles, settings: dict[str, Any], progress: Any) -> _oblivio.StreamFit:
+    """The sums of all rows: the three passes, begun anew if the table was cut into other parts meanwhile."""
+    for _ in range(_TRIES - 1):
+        with suppress(TableChangedError):
+            return _passes(engine, roles, settings, progress)
+    return _passes(engine, roles, settings, progress)
+
+
+def _passes(engine: Engine, roles: Roles, settings: dict[str, Any], progress: Any) -> _oblivio.StreamFit:
+    parts = _count(engine, roles.weight)
+    begun = _survey(engine, Surveying(roles, parts, settings["seed"]))
+    learns = roles.label is not None
+    stream = begun.begin_scores(settings, progress) if learns else begun.begin_features(settings, progress)
+    share = engine.merged(Gathering(roles, parts, stream.plan()), roles.columns, parts.numbers)
+    if share is None:
+        raise changed()
+    stream.absorb(Gathering.read(share))
+    return stream
 
 
 def counted(engine: Engine, weight: str | None) -> dict[int, tuple[int, int]]:
