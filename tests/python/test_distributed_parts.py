@@ -147,7 +147,9 @@ def test_weights_that_are_all_zero_in_a_batch_are_counted():
 
 
 def test_only_workers_leave_cores_alone(monkeypatch):
-    monkeypatch.delenv("RAYON_NUM_THREADS", raising=False)
+    # Set first, so that it is put back as it was.
+    monkeypatch.setenv("RAYON_NUM_THREADS", "2")
+    monkeypatch.delenv("RAYON_NUM_THREADS")
     Task().settle()
     assert "RAYON_NUM_THREADS" not in os.environ
     Task(driver=(here()[0], -1)).settle()
@@ -226,6 +228,20 @@ def test_a_sample_does_not_depend_on_the_parts(rows):
     found = [ob.distributed.audit(Parts(rows, cuts), model, **options) for cuts in ([], [20, 20, 41])]
     assert found[0].title == "Audit (40 of 60 rows)"
     assert found[0].to_dict() == found[1].to_dict()
+
+
+def test_numbers_that_begin_at_any_byte(rows):
+    def moved(values):
+        shifted = np.zeros(values.nbytes + 1, np.uint8)[1:].view(np.float64).reshape(values.shape)
+        shifted[...] = values
+        assert not shifted.flags.aligned
+        return shifted
+
+    given = {"X": rows[["a"]].to_numpy(), "y": rows["y"].to_numpy(), "sample_weight": rows["weight"].to_numpy()}
+    models = [ob.ObliviousRidge(n_components=5).fit(**given, sensitive_features=rows["group"])]
+    given = {name: moved(values) for name, values in given.items()}
+    models.append(ob.ObliviousRidge(n_components=5).fit(**given, sensitive_features=rows["group"]))
+    assert models[0].model_.to_bytes() == models[1].model_.to_bytes()
 
 
 def test_errors_of_parts_name_them(rows):
