@@ -7,7 +7,8 @@ export OBLIVIO_DATA
 
 VENV := .venv/bin
 
-.PHONY: help web chromium build demo test test-rust test-python python check format lint docs bench bench-fairness clean
+.PHONY: help web chromium java build demo test test-rust test-python test-cluster test-cluster-large python check format lint docs \
+	bench bench-fairness bench-cluster clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s "$$(printf '\t')"
@@ -46,6 +47,43 @@ chromium: ## Install Debian's Chromium for the tests of the page, where that can
 	$(VENV)/python -m pip install --quiet --group test
 	touch .venv
 
+CLUSTER := .venv-cluster/bin
+SAIL := .venv-cluster/sail
+# What the wheel is made of: it is built again when one of these is newer.
+SOURCES := $(shell find crates python pyproject.toml Cargo.toml Cargo.lock -type f \
+	-not -name '*.so' -not -path '*/__pycache__/*' -not -path '*/tests/*')
+
+.venv-cluster: pyproject.toml
+	$(PYTHON) -m venv .venv-cluster
+	$(CLUSTER)/python -m pip install --quiet --upgrade pip
+	$(CLUSTER)/python -m pip install --quiet --group cluster
+	$(CLUSTER)/python -m pip install --quiet --upgrade --no-deps --group sail --target $(SAIL)
+	touch .venv-cluster
+
+# Workers import the wheel, never this folder. The interpreter is that of `maturin develop`, so that both share a build.
+.venv-cluster/wheel: $(SOURCES) $(wildcard $(CHARTS)) | .venv .venv-cluster web
+	rm -rf target/wheels/cluster
+	$(VENV)/maturin build --quiet --interpreter $(VENV)/python --out target/wheels/cluster
+	$(CLUSTER)/python -m pip install --quiet --force-reinstall --no-deps target/wheels/cluster/*.whl
+	touch .venv-cluster/wheel
+
+java: ## Install Debian's Java for classic Spark, where that can be done
+	@bash web/debian.sh default-jre-headless -- java || echo "There is no Java here: the tests with classic Spark and its Connect server will be skipped."
+
+# A process has one kind of Spark: one after the other. What is in PYTHONPATH would get before the wheel.
+test-cluster: .venv-cluster/wheel java ## Run the tests with real engines: Dask, Sail, Spark Connect and classic Spark
+	env -u PYTHONPATH $(CLUSTER)/python -m pytest tests/cluster/test_dask.py
+	PYTHONPATH=$(SAIL) $(CLUSTER)/python -m pytest tests/cluster/test_sail.py
+	env -u PYTHONPATH $(CLUSTER)/python -m pytest tests/cluster/test_connect.py
+	env -u PYTHONPATH $(CLUSTER)/python -m pytest tests/cluster/test_classic.py
+
+test-cluster-large: .venv-cluster/wheel java ## Fit twenty million rows with real engines, within two gigabytes a worker
+	env -u PYTHONPATH $(CLUSTER)/python -m pytest -m large tests/cluster/test_dask.py
+	env -u PYTHONPATH $(CLUSTER)/python -m pytest -m large tests/cluster/test_classic.py
+
+bench-cluster: .venv-cluster/wheel java ## Seconds and memory against rows, on Dask and on classic Spark
+	env -u PYTHONPATH $(CLUSTER)/python bench/cluster.py
+
 check: format lint docs test ## What CI runs: format, lints, types, docs, tests
 
 format: .venv ## Check the formatting
@@ -81,4 +119,4 @@ bench-fairness: bench/fairness/.venv web ## Error against dependence, ours and t
 
 clean: ## Remove what was built
 	$(CARGO) clean
-	rm -rf out .venv bench/.venv bench/fairness/.venv web/dist web/node_modules
+	rm -rf out .venv .venv-cluster bench/.venv bench/fairness/.venv web/dist web/node_modules
