@@ -76,6 +76,7 @@ test-cluster: .venv-cluster/wheel java ## Run the tests with real engines: Dask,
 	PYTHONPATH=$(SAIL) $(CLUSTER)/python -m pytest tests/cluster/test_sail.py
 	env -u PYTHONPATH $(CLUSTER)/python -m pytest tests/cluster/test_connect.py
 	env -u PYTHONPATH $(CLUSTER)/python -m pytest tests/cluster/test_classic.py
+	env -u PYTHONPATH $(CLUSTER)/python -m pytest tests/cluster/test_recipes.py
 
 test-cluster-large: .venv-cluster/wheel java ## Fit twenty million rows with real engines, within two gigabytes a worker
 	env -u PYTHONPATH $(CLUSTER)/python -m pytest -m large tests/cluster/test_dask.py

@@ -60,11 +60,12 @@ def audit(
         raise InvalidInputError("the model has no sensitive feature to audit against; name some in sensitive=")
     extra = [one_of(engine.names, label, "label"), one_of(engine.names, sample_weight, "sample_weight")]
     aside = list(dict.fromkeys([*chosen, *(name for name in extra if name is not None)]))
-    parts = Parts.of({part: found for part, (found, _) in counted(engine, None).items()})
+    reads = list(dict.fromkeys([*scoring.reads, *aside]))
+    parts = Parts.of({part: found for part, (found, _) in counted(engine, None, reads).items()})
     if not parts.total:
         raise InvalidInputError("the table has no rows")
     work = Sampling(scoring, aside, parts, count("rows", rows), seed_of(options.get("random_state")))
-    found = work.chosen([state for _, state in engine.states(work, work.reads)])
+    found = work.chosen([state for _, state in engine.states(work, reads)])
     beside = found.drop_columns(["number", "score"]).rename_columns(aside)
     if found.num_rows < parts.total:
         title = options.get("title") or "Audit"
@@ -91,11 +92,6 @@ class Sampling(Work):
     parts: Parts
     size: int
     seed: int
-
-    @property
-    def reads(self) -> list[str]:
-        """The columns it looks at, each once."""
-        return list(dict.fromkeys([*self.scoring.reads, *self.aside]))
 
     def __call__(self, part: int, batches: Batches) -> bytes:
         """The rows, in the order of the table, as an Arrow stream."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -87,7 +88,7 @@ def _gathered(engine: Engine, roles: Roles, settings: dict[str, Any], progress: 
 
 
 def _passes(engine: Engine, roles: Roles, settings: dict[str, Any], progress: Any) -> _oblivio.StreamFit:
-    parts = _count(engine, roles.weight)
+    parts = _count(engine, roles)
     begun = _survey(engine, Surveying(roles, parts, settings["seed"]))
     learns = roles.label is not None
     stream = begun.begin_scores(settings, progress) if learns else begun.begin_features(settings, progress)
@@ -98,9 +99,12 @@ def _passes(engine: Engine, roles: Roles, settings: dict[str, Any], progress: An
     return stream
 
 
-def counted(engine: Engine, weight: str | None) -> dict[int, tuple[int, int]]:
-    """The rows of every part, and those whose weight is not zero."""
-    columns = [] if weight is None else [weight]
+def counted(engine: Engine, weight: str | None, columns: Sequence[str]) -> dict[int, tuple[int, int]]:
+    """The rows of every part, and those whose weight is not zero.
+
+    ``columns`` are those that the other passes read: Spark deals rows out by what is in them, so a pass that reads
+    other columns has other rows in a part.
+    """
     return {part: Counting.read(state) for part, state in engine.states(Counting(weight), columns)}
 
 
@@ -133,8 +137,8 @@ def _settings(engine: Engine, estimator: Any, roles: Roles) -> dict[str, Any]:
     return settings
 
 
-def _count(engine: Engine, weight: str | None) -> Parts:
-    found = counted(engine, weight)
+def _count(engine: Engine, roles: Roles) -> Parts:
+    found = counted(engine, roles.weight, roles.columns)
     rows = sum(all_rows for all_rows, _ in found.values())
     parts = Parts.of({part: weighted for part, (_, weighted) in found.items()})
     if not rows:
@@ -147,7 +151,7 @@ def _count(engine: Engine, weight: str | None) -> Parts:
 
 
 def _survey(engine: Engine, work: Surveying) -> _oblivio.Survey:
-    state = engine.merged(work, work.roles.surveyed, work.parts.numbers)
+    state = engine.merged(work, work.roles.columns, work.parts.numbers)
     survey = None if state is None else _oblivio.Survey.from_bytes(state)
     if survey is None or survey.rows != work.parts.total:
         raise changed()

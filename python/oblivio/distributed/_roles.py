@@ -58,12 +58,6 @@ class Roles:
         single = [name for name in (self.label, self.weight) if name is not None]
         return list(dict.fromkeys([*self.features, *self.sensitive, *self.control, *single]))
 
-    @property
-    def surveyed(self) -> list[str]:
-        """Those that a survey looks at."""
-        single = [self.weight] if self.weight is not None else []
-        return list(dict.fromkeys([*self.features, *self.sensitive, *self.control, *single]))
-
 
 def some_of(names: Sequence[str], ids: Any, parameter: str) -> list[str]:
     """Columns by name; a single one need not be in a list."""

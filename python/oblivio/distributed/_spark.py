@@ -157,8 +157,8 @@ def _number(column: pa.Array) -> int:
 
 
 def _named(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
-    """The batch without the number, or with nothing but it: rows can be counted."""
-    return pa.RecordBatch.from_arrays(batch.columns[: len(names)], names=names) if names else batch
+    """The batch without the number."""
+    return pa.RecordBatch.from_arrays(batch.columns[: len(names)], names=names)
 
 
 def _records(key: int, state: _tree.State) -> Iterator[pa.RecordBatch]:
