@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from oblivio._oblivio import EmptyCellError as EmptyCellError
     from oblivio._oblivio import InvalidInputError as InvalidInputError
     from oblivio._oblivio import NumericalError as NumericalError
+    from oblivio._oblivio import TableChangedError as TableChangedError
     from oblivio._oblivio import UnknownCategoryError as UnknownCategoryError
     from oblivio._oblivio import __version__ as __version__
     from oblivio._offset import Offset as Offset
@@ -66,6 +67,7 @@ _HOME = {
     "ObliviousSVC": "_classifier",
     "ObliviousTransformer": "_transformer",
     "ReleaseReport": "_release_report",
+    "TableChangedError": "_oblivio",
     "UnknownCategoryError": "_oblivio",
     "__version__": "_oblivio",
     "audit": "_audit",
@@ -94,6 +96,7 @@ __all__ = [
     "ObliviousTransformer",
     "Offset",
     "ReleaseReport",
+    "TableChangedError",
     "UnknownCategoryError",
     "__version__",
     "audit",

@@ -24,6 +24,12 @@ create_exception!(
 );
 create_exception!(
     oblivio,
+    TableChangedError,
+    InvalidInputError,
+    "A table that is not the same in two passes over it."
+);
+create_exception!(
+    oblivio,
     NumericalError,
     PyArithmeticError,
     "A computation that could not be finished."
@@ -37,6 +43,7 @@ pub(crate) fn raise(error: oblivio::Error) -> PyErr {
         E::UnknownCategory { .. } | E::UnknownLevel { .. } => {
             UnknownCategoryError::new_err(message)
         }
+        E::OutOfTurn { .. } => TableChangedError::new_err(message),
         E::EmptyCell { .. } => EmptyCellError::new_err(message),
         E::NotPositiveDefinite { .. } | E::Overflow { .. } => NumericalError::new_err(message),
         E::TooLarge { .. } => PyMemoryError::new_err(message),

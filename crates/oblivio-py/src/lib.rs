@@ -33,7 +33,9 @@ mod _oblivio {
     #[pymodule_export]
     use super::cli_main;
     #[pymodule_export]
-    use super::errors::{EmptyCellError, InvalidInputError, NumericalError, UnknownCategoryError};
+    use super::errors::{
+        EmptyCellError, InvalidInputError, NumericalError, TableChangedError, UnknownCategoryError,
+    };
     #[pymodule_export]
     use super::frontier::FrontierModel;
     #[pymodule_export]

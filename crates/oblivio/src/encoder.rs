@@ -66,6 +66,11 @@ impl EncoderLearner {
         Ok(())
     }
 
+    /// The names of the columns.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Takes in what another learned from other rows; `None` if their columns differ.
     pub(crate) fn merge(&mut self, other: Self) -> Option<()> {
         if self.0.is_empty() {
@@ -75,9 +80,7 @@ impl EncoderLearner {
         if other.0.is_empty() {
             return Some(());
         }
-        let names = |learner: &Self| learner.0.iter().map(|(name, _)| name.clone()).collect();
-        let (mine, theirs): (Vec<String>, Vec<String>) = (names(self), names(&other));
-        if mine != theirs {
+        if !self.names().eq(other.names()) {
             return None;
         }
         for ((_, mine), (_, theirs)) in self.0.iter_mut().zip(other.0) {

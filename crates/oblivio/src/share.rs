@@ -76,12 +76,15 @@ impl Share {
     }
 }
 
-/// Adds sums to others. Those of no rows are replaced, so that no digit is lost to another origin.
+/// Adds sums to others. Those of no rows are added to the others, so that no digit is lost to another origin, and the rows that
+/// were left out stay counted.
 fn take_in(mine: &mut Moments, theirs: &Moments, watch: &Watch) -> Result<()> {
     if mine.rows() > 0 {
         return mine.merge(theirs, watch);
     }
-    *mine = theirs.clone();
+    let mut both = theirs.clone();
+    both.merge(mine, watch)?;
+    *mine = both;
     Ok(())
 }
 

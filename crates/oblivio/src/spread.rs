@@ -6,9 +6,26 @@ use serde::{Deserialize, Serialize};
 /// same bits.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Spread {
+    #[serde(with = "bits")]
     pub(crate) weight: f64,
+    #[serde(with = "bits")]
     pub(crate) mean: f64,
+    #[serde(with = "bits")]
     pub(crate) squares: f64,
+}
+
+/// Numbers as their bits: a sum may be infinite, which JSON has no word for.
+mod bits {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
+    pub(super) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(value.to_bits())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        u64::deserialize(deserializer).map(f64::from_bits)
+    }
 }
 
 impl Spread {

@@ -100,8 +100,9 @@ impl Survey {
         }
         let table = Sensitive::new(sensitive.to_vec(), rows)?;
         let misses = table.misses(sensitive.iter().map(|c| c.name.as_str()))?;
+        let counted: Vec<usize> = (0..rows).filter(|&row| weights[row] != 0.0).collect();
         for ((_, guess), column) in self.kinds.iter_mut().zip(sensitive) {
-            guess.update(column);
+            guess.update(&column.select(&counted));
         }
         for (row, weight) in weights.iter().enumerate() {
             if *weight == 0.0 {
@@ -237,7 +238,11 @@ impl Survey {
         let leaves_out = policies.missing == Missing::SensitiveFree;
         if self.rows == 0 || (leaves_out && self.complete.0 == 0) {
             return Err(Error::TooFewRows {
-                what: "the table",
+                what: if self.rows == 0 {
+                    "the table"
+                } else {
+                    "the table without rows that miss a sensitive value"
+                },
                 found: 0,
                 needed: 1,
             });

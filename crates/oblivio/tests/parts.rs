@@ -6,9 +6,9 @@
 
 use oblivio::simulate::Simulation;
 use oblivio::{
-    Batch, Checkpoint, Column, Components, Encoder, Error, Estimator, FeatureSettings, Fit, Mode,
-    Model, Named, PartitionRule, Reference, Scaling, Sensitive, SensitiveRows, Settings, Share,
-    StreamFit, Survey, Transformer, Watch,
+    Batch, Checkpoint, Column, Components, Encoder, Error, Estimator, FeatureSettings, Fit,
+    Missing, Mode, Model, Named, PartitionRule, Reference, Scaling, Sensitive, SensitiveRows,
+    Settings, Share, StreamFit, Survey, Transformer, Watch,
 };
 use proptest::prelude::*;
 
@@ -296,6 +296,72 @@ fn features_in_parts_are_those_of_the_whole() {
         let (one, several) = (rows(encoder, fit), rows(same, other));
         let pairs = one.iter().zip(&several);
         assert!(pairs.fold(0.0, |most: f64, (a, b)| most.max((a - b).abs())) < 1e-10);
+    }
+}
+
+/// Rows of weight zero are as good as not there, whatever their sensitive values are.
+#[test]
+fn rows_of_weight_zero_change_nothing() {
+    let table = Table::new(600);
+    let counted: Vec<usize> = (0..table.len())
+        .filter(|&i| table.weights[i] > 0.0)
+        .collect();
+    let mut odd = table.clone();
+    for column in &mut odd.sensitive {
+        let (levels, codes) = column.to_categories();
+        let text = |row: usize| (odd.weights[row] > 0.0).then(|| &levels[codes[row] as usize][..]);
+        *column = if let Ok(mut numbers) = column.to_numbers() {
+            let rows = numbers.iter_mut().zip(&odd.weights);
+            rows.for_each(|(value, weight)| {
+                if *weight == 0.0 {
+                    *value = f64::NAN
+                }
+            });
+            Column::numbers(column.name.clone(), numbers)
+        } else {
+            let rare = |row: usize| text(row).or((row % 8 == 2).then_some("nobody else"));
+            Column::texts(column.name.clone(), (0..odd.targets.len()).map(rare))
+        };
+    }
+    for estimator in ["cells", "smooth"] {
+        let settings = settings(estimator);
+        let one = in_one(&table.select(&counted), Scaling::Raw, &settings);
+        for cuts in [&[0][..], &[0, 250]] {
+            let several = in_parts(&odd, cuts, Scaling::Raw, &settings);
+            let apart = apart(&table, &one, &several);
+            assert!(apart < 1e-10, "{estimator} {cuts:?}: {apart}");
+        }
+    }
+}
+
+/// Rows that are left out because they miss a sensitive value are counted, also where a part has no others.
+#[test]
+fn rows_that_are_left_out_stay_counted() {
+    let mut table = Table::new(600);
+    let ages = table
+        .sensitive
+        .iter_mut()
+        .find(|c| c.name == "age")
+        .unwrap();
+    let mut values = ages.to_numbers().unwrap();
+    values[..250].fill(f64::NAN);
+    *ages = Column::numbers("age", values);
+    let missing = table.weights[..250].iter().filter(|w| **w > 0.0).count();
+    for estimator in ["cells", "smooth"] {
+        let mut settings = settings(estimator);
+        settings.partition.policies.missing = Missing::SensitiveFree;
+        for cuts in [&[0][..], &[0, 100, 240, 400]] {
+            let parts = table.parts(cuts);
+            let (encoder, mut fit) = begin(surveys(&parts), Scaling::Raw, &settings);
+            let plan = plan(&encoder, &fit);
+            let mut all = Share::new(Checkpoint::from_bytes(&plan).unwrap(), 0).unwrap();
+            for (part, start) in parts.iter().zip(starts(&parts)) {
+                all.join(&part.share(&plan, start), &watch()).unwrap();
+            }
+            fit.absorb(&all, &watch()).unwrap();
+            let summary = fit.finish(&watch()).unwrap().summary;
+            assert_eq!(summary.uses.sensitive_free, missing, "{estimator} {cuts:?}");
+        }
     }
 }
 

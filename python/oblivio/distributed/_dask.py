@@ -97,7 +97,7 @@ def _stated(stating: _Stating, number: int, part: Any) -> _tree.State | None:
     if not len(part):
         return None
     try:
-        table = _arrow(part, stating.schema) if len(stating.schema) else pa.table({"": pa.nulls(len(part))})
+        table = _arrow(part, stating.schema)
     except EXPECTED as error:
         return Failure.of(error).in_part(number, 0)
     return attempt(stating.work, number, table.to_batches(max_chunksize=ROWS))

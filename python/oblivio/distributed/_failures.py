@@ -6,12 +6,13 @@ import json
 import re
 from typing import NamedTuple
 
-from oblivio._oblivio import EmptyCellError, InvalidInputError, NumericalError, UnknownCategoryError
-
-
-class TableChangedError(InvalidInputError):
-    """A table that was not the same in two passes."""
-
+from oblivio._oblivio import (
+    EmptyCellError,
+    InvalidInputError,
+    NumericalError,
+    TableChangedError,
+    UnknownCategoryError,
+)
 
 _KINDS: dict[str, type[Exception]] = {
     kind.__name__: kind

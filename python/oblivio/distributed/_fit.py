@@ -9,9 +9,9 @@ from typing import Any
 from oblivio import _oblivio
 from oblivio._files import fitted
 from oblivio._input import Features, NamedColumn, columns_of, warn
-from oblivio._oblivio import InvalidInputError
+from oblivio._oblivio import InvalidInputError, TableChangedError
 from oblivio.distributed._engine import Engine, engine_of
-from oblivio.distributed._failures import TableChangedError, changed
+from oblivio.distributed._failures import changed
 from oblivio.distributed._parts import Counting, Gathering, Parts, Surveying
 from oblivio.distributed._roles import Roles
 

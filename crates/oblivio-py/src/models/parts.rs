@@ -12,7 +12,7 @@ use oblivio::{
 use super::scores::ScoreModel;
 use super::transformer::FeatureModel;
 use super::{texts, uses_dict};
-use crate::errors::{InvalidInputError, raise};
+use crate::errors::{InvalidInputError, TableChangedError, raise};
 use crate::input::{NamedColumn, Table, column, sensitive};
 use crate::{run, settings};
 
@@ -147,7 +147,7 @@ impl StreamFit {
         let empty = Engine::new(self.checkpoint(), 0).map_err(raise)?;
         let share = empty.read(share).map_err(raise)?;
         if share.rows() != self.rows {
-            return Err(InvalidInputError::new_err(format!(
+            return Err(TableChangedError::new_err(format!(
                 "the table had {} rows at first and {} when they were summed; keep a copy of it that does not \
                  change between two passes",
                 self.rows,

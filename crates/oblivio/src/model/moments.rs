@@ -134,7 +134,10 @@ impl SumsHeader {
         let empty = Moments::new(Arc::clone(plan));
         let width = empty.sums.width;
         let (origin, sums) = (vector("sums-origin")?, vector("sums")?);
-        let second = squared(vector("second")?, width);
+        let second = match vector("second")? {
+            none if none.is_empty() && plan.second && self.rows == 0 => vec![0.0; width * width],
+            second => squared(second, width),
+        };
         let shape = |holds: bool| require(holds, "the shape of its sums");
         shape(origin.len() == width - 1)?;
         shape(second.len() == if plan.second { width * width } else { 0 })?;
@@ -245,9 +248,12 @@ pub(super) fn sums_tensors<'m>(moments: &'m Moments, prefix: &str) -> Vec<Tensor
         SensitiveSums::Dense { gram, sums, .. } => (gram, sums),
     };
     let pending = &moments.pending;
+    // Of no rows there is nothing to say: a plan on its way to workers is half as large.
+    let summed = moments.sums.second.as_deref();
+    let second = summed.filter(|_| moments.sums.rows > 0).unwrap_or(&[]);
     vec![
         vector("sums-origin", &moments.sums.origin),
-        vector("second", moments.sums.second.as_deref().unwrap_or(&[])),
+        vector("second", second),
         vector("sums", sums),
         vector("gram", gram),
         vector("pending-points", &pending.points),

@@ -136,6 +136,12 @@ impl Survey {
             "its sample",
         )?;
         require(start.checked_add(rows).is_some(), "the place of its rows")?;
+        let (complete, mass) = header.complete;
+        require(
+            complete <= rows && mass >= 0.0 && header.weight >= 0.0,
+            "the number of its rows",
+        )?;
+        require(weights.iter().all(|weight| *weight > 0.0), "its weights")?;
         let mut places = HashMap::new();
         let mut in_complete = vec![None; weights.len()];
         let mut taken = vec![false; weights.len()];
@@ -148,6 +154,8 @@ impl Survey {
             taken[place] = true;
             require(places.insert(row, place).is_none(), "its sample")?;
             in_complete[place] = (ticket[4] >= 0.0).then_some(ticket[4] as usize);
+            let number = in_complete[place];
+            require(number.is_none_or(|number| number < complete), "its sample")?;
             drawn.push((random, row));
         }
         let count = header.features.len();
@@ -159,10 +167,15 @@ impl Survey {
             kept.push(column.kept(values)?);
         }
         let sensitive = kept.split_off(count);
-        let names = header.kinds.iter().map(|(name, _)| name);
+        let names = |kept: &[Kept]| {
+            kept.iter()
+                .map(|kept| kept.name.clone())
+                .collect::<Vec<_>>()
+        };
         require(
-            names.eq(sensitive.iter().map(|kept| &kept.name)),
-            "its sensitive columns",
+            (header.kinds.iter().map(|(name, _)| name)).eq(names(&sensitive).iter())
+                && header.learner.names().eq(names(&kept).iter()),
+            "its columns",
         )?;
         Ok(Self {
             learner: header.learner,

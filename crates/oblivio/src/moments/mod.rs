@@ -202,9 +202,29 @@ impl Moments {
         self.sums.total()[last] + self.pending.weights.iter().sum::<f64>()
     }
 
-    /// Adds rows.
+    /// Adds rows. Those of weight zero are as good as not there, whatever their sensitive values are.
     pub fn update(&mut self, batch: Batch, watch: &Watch) -> Result<()> {
         batch.check()?;
+        let (Some(weights), SensitiveRows::Columns(sensitive)) = (batch.weights, batch.sensitive)
+        else {
+            return self.add(batch, watch);
+        };
+        if !weights.contains(&0.0) {
+            return self.add(batch, watch);
+        }
+        let rows: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
+        let pick = |values: &[f64]| rows.iter().map(|&i| values[i]).collect::<Vec<f64>>();
+        let targets = batch.targets.map(pick);
+        let counted = Batch {
+            points: &batch.points.select(&rows),
+            sensitive: SensitiveRows::Columns(&sensitive.select(&rows)),
+            targets: targets.as_deref(),
+            weights: Some(&pick(weights)),
+        };
+        self.add(counted, watch)
+    }
+
+    fn add(&mut self, batch: Batch, watch: &Watch) -> Result<()> {
         let Batch {
             points,
             sensitive,
