@@ -284,3 +284,13 @@ def resident(process):
             with suppress(psutil.NoSuchProcess):
                 total += one.memory_info().rss
     return total
+
+
+def worked(process):
+    """The seconds that processors spent on a process and its descendants, those that have ended among them."""
+    total = 0.0
+    with suppress(psutil.NoSuchProcess):
+        for one in [process, *process.children(recursive=True)]:
+            with suppress(psutil.NoSuchProcess):
+                total += sum(one.cpu_times()[:4])
+    return total

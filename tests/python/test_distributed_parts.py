@@ -277,6 +277,34 @@ def test_passes_begin_anew_where_a_table_was_cut_into_other_parts(rows, passes):
     assert found.model_.to_bytes() == expected.model_.to_bytes()
 
 
+@pytest.mark.parametrize("mean", ["cells", "smooth"])
+def test_shares_plans_and_surveys_are_as_large_as_the_page_says(mean):
+    class Weighed(Parts):
+        def run(self, work, columns):
+            self.plan = getattr(work, "plan", None)
+            for part, state in super().run(work, columns):
+                self.states_ = [*getattr(self, "states_", []), (type(work).__name__, len(state))]
+                yield part, state
+
+    people = ob.datasets.admissions(4000, random_state=1).frame
+    features, sensitive = ["income", "hours", "gpa", "test"], ["sex", "age"]
+    table = Weighed(people, [1000, 2000, 3000], batch=1000)
+    cells = 4 if mean == "cells" else "auto"
+    model = ob.ObliviousRidge(n_components=100, standardize=True, conditional_mean=mean, cells=cells)
+    ob.distributed.fit(table, model, label="success", sensitive=sensitive, features=features)
+    m, d, parts, columns = model.n_components_, len(features), 4, len(features) + len(sensitive)
+    share, survey = 4 * (m + 2) * (m + 3), 8 * len(people) / parts * (columns + 6)
+    weighed = {kind: max(size for of, size in table.states_ if of == kind) for kind, _ in table.states_}
+    assert survey < weighed["Surveying"] < 1.1 * survey + 4000
+    if mean == "cells":
+        share += 8 * len(model.cells_) * (m + 2)
+        assert share < weighed["Gathering"] < 1.1 * share + 8000
+        plan = 8 * m * (m + d + 1)
+        assert plan < len(table.plan) < 1.1 * plan + 8000
+    else:
+        assert share < weighed["Gathering"] < share + 8 * 200 * (200 + m + 2)
+
+
 def test_tables_without_rows_or_weight(rows):
     model, roles = ob.ObliviousRidge(n_components=5), {"label": "y", "sensitive": "group", "sample_weight": "weight"}
     with pytest.raises(ob.InvalidInputError, match="the table has no rows"):
