@@ -274,10 +274,11 @@ impl Judged {
         let interval = model.predictor().interval(prediction, self.coverage)?;
         self.endless += interval.endless;
         let target = table.iter().find(|column| column.name == model.card.target);
-        match (&mut self.found, target) {
-            (Some(found), Some(target)) => {
-                let assignment = prediction.assignment.as_ref();
-                found.update(&interval, &target.to_numbers()?, assignment)?;
+        // A target of texts was made a number by the fit, and nobody knows how.
+        let targets = target.and_then(|target| target.to_numbers().ok());
+        match (&mut self.found, targets) {
+            (Some(found), Some(targets)) => {
+                found.update(&interval, &targets, prediction.assignment.as_ref())?;
             }
             _ => self.found = None,
         }

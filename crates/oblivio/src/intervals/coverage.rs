@@ -43,7 +43,7 @@ impl Coverage {
         }
     }
 
-    /// Adds rows with their targets. An interval that ends at the target holds it.
+    /// Adds rows with their targets; those whose target is missing (NaN) do not count. An interval that ends at the target holds it.
     pub fn update(
         &mut self,
         interval: &PredictionInterval,
@@ -59,6 +59,9 @@ impl Coverage {
         }
         let without = self.cells.len() - 1;
         for (row, target) in targets.iter().enumerate() {
+            if target.is_nan() {
+                continue;
+            }
             let (lower, upper) = (interval.lower[row], interval.upper[row]);
             let cell = assignment.map_or(without, |of| (of.cells[row] as usize).min(without));
             let found = &mut self.cells[cell];
@@ -83,7 +86,9 @@ impl Coverage {
             lines.extend(some.map(|cell| self.cells[cell].named(label(cell))));
         }
         let all = self.cells.iter().fold(Found::default(), Found::plus);
-        lines.push(all.named("all rows".into()));
+        if all.rows > 0 {
+            lines.push(all.named("all rows".into()));
+        }
         lines
     }
 }
