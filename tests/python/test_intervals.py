@@ -74,7 +74,7 @@ def test_files_pickles_and_clones_keep_them(tmp_path: Any) -> None:
     x, _, group = noisy(20, 4)
     for model in (fitted(intervals="auto"), fitted(intervals="folds", n_components=20)):
         ends = model.predict_interval(x, sensitive_features=group)
-        again = pickle.loads(pickle.dumps(model))  # noqa: S301
+        again = pickle.loads(pickle.dumps(model))
         np.testing.assert_array_equal(again.predict_interval(x, sensitive_features=group), ends)
         model.save(tmp_path / "model.oblivio")
         read = ob.load(tmp_path / "model.oblivio")
