@@ -318,6 +318,7 @@ sensitive_bounds, categorical_sensitive, random_state
                 "mode": "oblivious",
                 "align": None,
                 "align_strength": 1.0,
+                "intervals": None,
                 "parity": "demographic-parity",
                 "eta": None,
                 "epsilon": 0.0,

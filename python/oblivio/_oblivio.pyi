@@ -76,6 +76,15 @@ class ScoreModel:
     def predict(
         self, table: _Table, sensitive_columns: Sequence[_Column] | None = None, progress: _Progress = None
     ) -> tuple[list[_Numbers], list[_Numbers], dict[str, int]]: ...
+    def predict_interval(
+        self,
+        table: _Table,
+        sensitive_columns: Sequence[_Column] | None,
+        coverage: float,
+        target: _Numbers | None = None,
+        progress: _Progress = None,
+    ) -> tuple[_Numbers, _Numbers, dict[str, int], int, list[tuple[str, int, float, float, int]]]: ...
+    def half_widths(self, coverage: float) -> tuple[str, list[tuple[int, float]]] | None: ...
     def refresh(
         self,
         table: _Table,

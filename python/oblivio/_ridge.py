@@ -12,7 +12,7 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 from oblivio import _oblivio
 from oblivio._base import free_memory, number
 from oblivio._cluster import LearnsOnClusters
-from oblivio._files import Saved
+from oblivio._files import Saved, to_frame
 from oblivio._input import Features, NamedColumn, OblivioWarning, aligned, warn
 from oblivio._scores import Drift, Scored
 from oblivio._stream import NeedsComponents, Streamed, in_batches
@@ -65,6 +65,80 @@ class Regression(RegressorMixin, Saved, Scored):  # type: ignore[misc]
             As in the fit.
         """
         return self._scores(X, sensitive_features, "predict", control_features)[0]
+
+    def predict_interval(
+        self, X: Any, *, coverage: float = 0.9, sensitive_features: Any = None, control_features: Any = None
+    ) -> np.ndarray[Any, Any]:
+        """Predict intervals: the prediction, more or less the half-width of the row's cell.
+
+        The half-width of a cell is an order statistic of ``|y - prediction|`` over rows of the fit that the prediction
+        has not seen (``intervals``). Rows like those of the fit are covered about as often as asked in every cell: on
+        average over the cell, not row by row, and not in finite samples, since leaving out rows leaves the model a
+        little different. After ``refresh`` the half-widths are still those of the fit.
+
+        A row that may be in several cells, or whose sensitive values are missing or not given, has the largest of
+        their half-widths. An interval is infinite where a cell holds too few rows: ``n`` rows can cover at most
+        ``n/(n + 1)``.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            As in the fit.
+        coverage : float, default=0.9
+            The share of the targets that the intervals of a cell are to hold, between 0 and 1.
+        sensitive_features, control_features : arrays, Series, frames or lists, default=None
+            As in the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            The lower and the upper end of each interval.
+        """
+        lower, upper, _ = self._intervals(X, sensitive_features, control_features, coverage)
+        return np.column_stack([lower, upper])
+
+    def interval_coverage(
+        self, X: Any, y: Any, *, coverage: float = 0.9, sensitive_features: Any = None, control_features: Any = None
+    ) -> Any:
+        """How often intervals hold the target, cell by cell: best on rows that the fit has not seen.
+
+        Parameters
+        ----------
+        X, coverage, sensitive_features, control_features
+            As in :meth:`predict_interval`.
+        y : array of shape (n_samples,)
+            The target.
+
+        Returns
+        -------
+        DataFrame or dict of ndarray
+            A row for each cell and a last one for all rows: ``cell``, ``rows``, ``covered`` (the share of them whose
+            interval holds the target), ``width`` (the mean width) and ``without_end`` (how many are infinite). A pandas
+            frame if pandas is installed.
+        """
+        _, _, cells = self._intervals(X, sensitive_features, control_features, coverage, (y,))
+        names = ("cell", "rows", "covered", "width", "without_end")
+        return to_frame(dict(zip(names, (np.array(values) for values in zip(*cells, strict=True)), strict=True)))
+
+    def _intervals(
+        self, X: Any, sensitive_features: Any, control_features: Any, coverage: float, target: tuple[Any, ...] = ()
+    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], list[tuple[str, int, float, float, int]]]:
+        """The ends of intervals and, where there is a target, what they hold of it."""
+        model = self._fitted_model()
+        features, sensitive = self._read_new(
+            X, sensitive_features, "predict", needed=model.needs_sensitive, control_features=control_features
+        )
+        asked = number("coverage", coverage)
+        values = read_target(target[0], features.rows, type(self).__name__)[1] if target else None
+        lower, upper, uses, endless, cells = model.predict_interval(
+            features.table(), sensitive, asked, values, self._progress()
+        )
+        remark = (
+            f"{endless} rows have intervals without end, because a cell holds too few rows for coverage {asked}; "
+            "use fewer or larger cells, or less coverage"
+        )
+        warn([remark] if endless else [], uses)
+        return lower, upper, cells
 
     def score(
         self, X: Any, y: Any, *, sensitive_features: Any = None, control_features: Any = None, sample_weight: Any = None
@@ -153,6 +227,10 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
         sensitive values are.
     align_strength : float, default=1.0
         How far, from 0 (the score as it is) to 1 (all the way).
+    intervals : {None, "auto", "loo", "folds"}, default=None
+        Keep residuals of rows that the model has not seen, for :meth:`predict_interval`: by leave-one-out in closed
+        form (exact with the conditional means held fixed; not on landmarks, nor with ``align``), or by five fits to
+        four fifths of the rows. ``"auto"`` takes the first where it can.
     reference : {"all", "half"}, default="all"
         Rows that estimate the conditional means. With ``"half"`` the other half trains, as in the paper.
     handle_unknown : {"error", "population", "zero"}, default="error"
@@ -239,6 +317,7 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
         min_rows: int | None = None,
         align: str | None = None,
         align_strength: float = 1.0,
+        intervals: str | None = None,
         reference: str = "all",
         handle_unknown: str = "error",
         handle_missing: str = "error",
@@ -271,6 +350,7 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
         self.min_rows = min_rows
         self.align = align
         self.align_strength = align_strength
+        self.intervals = intervals
         self.reference = reference
         self.handle_unknown = handle_unknown
         self.handle_missing = handle_missing

@@ -84,6 +84,10 @@ class ObliviousRidgeCV(Regression):
         sensitive values are.
     align_strength : float, default=1.0
         How far, from 0 (the score as it is) to 1 (all the way).
+    intervals : {None, "auto", "loo", "folds"}, default=None
+        Keep residuals of rows that the model has not seen, for :meth:`predict_interval`: by leave-one-out in closed
+        form (exact with the conditional means held fixed; not on landmarks, nor with ``align``), or by five fits to
+        four fifths of the rows. ``"auto"`` takes the first where it can.
     reference : {"all", "half"}, default="all"
         Rows that estimate the conditional means. With ``"half"`` the other half trains, as in the paper.
     handle_unknown : {"error", "population", "zero"}, default="error"
@@ -163,6 +167,7 @@ class ObliviousRidgeCV(Regression):
         min_rows: int | None = None,
         align: str | None = None,
         align_strength: float = 1.0,
+        intervals: str | None = None,
         reference: str = "all",
         handle_unknown: str = "error",
         handle_missing: str = "error",
@@ -194,6 +199,7 @@ class ObliviousRidgeCV(Regression):
         self.min_rows = min_rows
         self.align = align
         self.align_strength = align_strength
+        self.intervals = intervals
         self.reference = reference
         self.handle_unknown = handle_unknown
         self.handle_missing = handle_missing
@@ -296,6 +302,7 @@ class ObliviousRidgeCV(Regression):
                 f"gammas must be left out with n_components, where gamma is that of the kernel, got {self.gammas!r}"
             )
         table, sensitive, target, weights = rows
+        settings = settings | {"intervals": None}
         moments, _ = _oblivio.Moments.begin(table, sensitive, target, weights, settings, self._progress())
         found = dict(moments.grid(strengths, alphas, settings))
         unknown = np.full(len(found["gcv"]), np.nan)

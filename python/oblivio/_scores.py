@@ -64,6 +64,7 @@ class Scored(ScoresOnClusters, ObliviousEstimator):
                 "mode": self.mode,
                 "align": None if self.align is None else text("align", self.align),
                 "align_strength": number("align_strength", self.align_strength),
+                "intervals": self._interval_source(),
                 "parity": getattr(self, "parity", "demographic-parity"),
                 "eta": None if self.eta is None else number("eta", self.eta),
                 "epsilon": epsilon,
@@ -71,6 +72,10 @@ class Scored(ScoresOnClusters, ObliviousEstimator):
                 "solver": getattr(self, "solver", "auto"),
             }
         )
+
+    def _interval_source(self) -> str | None:
+        source = getattr(self, "intervals", None)
+        return None if source is None else text("intervals", source)
 
     def _scores(
         self, X: Any, sensitive_features: Any, verb: str, control_features: Any = None

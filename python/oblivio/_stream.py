@@ -51,6 +51,10 @@ class Streamed:
             raise InvalidInputError(
                 f"{verb} cannot do mode='m-oblivious', whose offsets need each row once more; use fit"
             )
+        if getattr(self, "intervals", None) is not None:
+            raise InvalidInputError(
+                f"{verb} cannot do intervals={estimator.intervals!r}, which need fits to parts of the rows; use fit"
+            )
         if estimator.reference != "all":
             raise InvalidInputError(
                 f"{verb} cannot do reference={estimator.reference!r}, for which rows estimate is drawn from the "

@@ -371,3 +371,30 @@ def test_version_and_exit_codes():
     assert (
         subprocess.run([sys.executable, "-m", "oblivio", "nonsense"], capture_output=True, check=False).returncode == 2
     )
+
+
+@pytest.mark.filterwarnings("ignore::oblivio.OblivioWarning")
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        (["--intervals"], {"intervals": "auto"}),
+        (["--intervals", "folds", "--seed", 4], {"intervals": "folds", "random_state": 4}),
+        (["--align", "quantile", "--intervals", "auto"], {"align": "quantile", "intervals": "auto"}),
+    ],
+    ids=["loo", "folds", "aligned"],
+)
+def test_parity_of_intervals(options, parameters, file, tmp_path):
+    model_file, score_file = tmp_path / "model", tmp_path / "scores.csv"
+    run("fit", file, "--sensitive", "sex", "--target", "success", "--drop", "region,age", *options, "-o", model_file)
+    told = run("predict", model_file, file, "--coverage", 0.8, "-o", score_file, "--json").stdout
+    cells = json.loads(told)["intervals"]["cells"]
+
+    frame = pd.read_csv(file)
+    X, y = frame.drop(columns=["success", "region", "age"]), frame["success"]
+    model = ob.ObliviousRidge(sensitive_feature_ids=["sex"], standardize=True, **parameters).fit(X, y)
+    ends = pd.read_csv(score_file)[["lower", "upper"]].to_numpy()
+    np.testing.assert_array_equal(model.predict_interval(X, coverage=0.8), ends)
+    np.testing.assert_array_equal(ob.load(model_file).predict_interval(frame, coverage=0.8), ends)
+    found = model.interval_coverage(X, y, coverage=0.8)
+    assert list(found["cell"]) == [cell["cell"] for cell in cells]
+    assert list(found["covered"]) == [cell["covered"] for cell in cells]

@@ -4,7 +4,10 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use comfy_table::{CellAlignment, Table, presets};
-use oblivio::{CellMean, CorrelationRatio, Model, Named, Partition, Predictor, Shape, Uses};
+use oblivio::{
+    CellCoverage, CellMean, CorrelationRatio, Model, Named, Partition, Predictor, Shape,
+    USUAL_COVERAGE, Uses,
+};
 
 /// More cells than this are left to `--json`.
 const MOST_CELLS: usize = 24;
@@ -194,6 +197,18 @@ pub(crate) fn stages(predictor: &Predictor) -> Vec<(&'static str, String)> {
             format!("{}, strength {}", rule.method.name(), rule.strength),
         ));
     }
+    if let Some(intervals) = predictor.intervals() {
+        let rows = intervals.rows();
+        pairs.push((
+            "intervals",
+            format!(
+                "{}, from residuals of {} rows in {}",
+                intervals.source().name(),
+                rows.iter().sum::<usize>(),
+                counted(rows.len(), "cell")
+            ),
+        ));
+    }
     if predictor.fallback().is_some() {
         pairs.push((
             "fallback",
@@ -201,6 +216,123 @@ pub(crate) fn stages(predictor: &Predictor) -> Vec<(&'static str, String)> {
         ));
     }
     pairs
+}
+
+/// A cell of the intervals in words, its rows and its half-width at the usual coverage.
+fn half_widths_of(predictor: &Predictor) -> Vec<(String, usize, f64)> {
+    let Some(intervals) = predictor.intervals() else {
+        return Vec::new();
+    };
+    let widths = intervals.half_widths(USUAL_COVERAGE).unwrap_or_default();
+    let label = |cell: usize| match predictor.offsets() {
+        Some(offsets) => offsets.partition.label(cell),
+        None => "all rows".into(),
+    };
+    let cells = intervals.rows().into_iter().zip(widths).enumerate();
+    cells
+        .map(|(cell, (rows, width))| (label(cell), rows, width))
+        .collect()
+}
+
+/// The half-widths of the cells, of the largest cells if there are many.
+pub(crate) fn half_widths(out: &mut dyn Write, predictor: &Predictor) -> io::Result<()> {
+    let cells = half_widths_of(predictor);
+    if cells.is_empty() {
+        return Ok(());
+    }
+    let sizes: Vec<usize> = cells.iter().map(|(_, rows, _)| *rows).collect();
+    let rows: Vec<Vec<String>> = cells
+        .into_iter()
+        .map(|(label, rows, width)| vec![label, rows.to_string(), width_of(width)])
+        .collect();
+    let title = format!("half-width of intervals at coverage {USUAL_COVERAGE}");
+    by_cell(
+        out,
+        &title,
+        &["cell", "rows", "half-width"],
+        (&rows, &sizes),
+    )
+}
+
+/// The same for machines; a half-width without end is null.
+pub(crate) fn intervals_json(predictor: &Predictor) -> Option<serde_json::Value> {
+    let intervals = predictor.intervals()?;
+    let cell = |(label, rows, width): (String, usize, f64)| serde_json::json!({ "cell": label, "rows": rows, "half-width": finite(width) });
+    let cells: Vec<_> = half_widths_of(predictor).into_iter().map(cell).collect();
+    Some(serde_json::json!({
+        "source": intervals.source().name(),
+        "coverage": USUAL_COVERAGE,
+        "cells": cells,
+    }))
+}
+
+/// The coverage found in every cell.
+pub(crate) fn coverage(out: &mut dyn Write, asked: f64, lines: &[CellCoverage]) -> io::Result<()> {
+    let sizes: Vec<usize> = lines.iter().map(|line| line.rows).collect();
+    let row = |line: &CellCoverage| {
+        let (covered, width) = (number(line.covered), width_of(line.width));
+        vec![line.label.clone(), line.rows.to_string(), covered, width]
+    };
+    let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
+    let title = format!("coverage on these rows ({asked} asked)");
+    by_cell(
+        out,
+        &title,
+        &["cell", "rows", "covered", "mean width"],
+        (&rows, &sizes),
+    )
+}
+
+/// The same for machines.
+pub(crate) fn coverage_json(line: &CellCoverage) -> serde_json::Value {
+    serde_json::json!({
+        "cell": line.label,
+        "rows": line.rows,
+        "covered": line.covered,
+        "mean-width": finite(line.width),
+        "without-end": line.endless,
+    })
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+fn width_of(width: f64) -> String {
+    finite(width).map_or("no end".into(), number)
+}
+
+/// Lines with a number of rows each, the largest if there are many.
+fn by_cell(
+    out: &mut dyn Write,
+    title: &str,
+    header: &[&str],
+    (rows, sizes): (&[Vec<String>], &[usize]),
+) -> io::Result<()> {
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    if rows.len() > MOST_CELLS {
+        order.sort_by_key(|&i| std::cmp::Reverse(sizes[i]));
+        order.truncate(MOST_CELLS);
+        order.sort_unstable();
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(header);
+    for &i in &order {
+        table.add_row(&rows[i]);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    writeln!(out, "\n{title}")?;
+    for line in table.lines() {
+        writeln!(out, " {}", line.trim_end())?;
+    }
+    if rows.len() > order.len() {
+        let rest = rows.len() - order.len();
+        writeln!(out, "  … and {rest} smaller cells (--json lists all)")?;
+    }
+    Ok(())
 }
 
 /// What the table of the cells' means is called.

@@ -45,6 +45,7 @@ struct Learning {
     mode: String,
     align: Option<String>,
     align_strength: f64,
+    intervals: Option<String>,
     parity: String,
     eta: Option<f64>,
     epsilon: f64,
@@ -177,6 +178,11 @@ impl Common {
                     strength: learning.align_strength,
                 }),
             },
+            intervals: learning
+                .intervals
+                .as_deref()
+                .map(Named::named)
+                .transpose()?,
             parity: Named::named(&learning.parity)?,
             restraint: match learning.eta {
                 Some(eta) => Restraint::Soft(eta),

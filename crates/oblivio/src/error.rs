@@ -270,6 +270,12 @@ pub enum Warning {
     FewerLandmarks { asked: usize, made: usize },
     /// Fewer landmarks than asked, because these hold all of the kernel but rounding.
     KernelExhausted { asked: usize, made: usize },
+    /// Cells whose intervals have no end, because they hold too few rows for the coverage.
+    EndlessIntervals {
+        count: usize,
+        needed: usize,
+        coverage: f64,
+    },
     /// Columns that a release leaves as they are, because its method cannot change them.
     LeftColumns { columns: Vec<String> },
 }
@@ -346,6 +352,14 @@ impl std::fmt::Display for Warning {
             Self::KernelExhausted { asked, made } => write!(
                 f,
                 "{asked} components were asked for and {made} hold all that the kernel sees in these rows"
+            ),
+            Self::EndlessIntervals {
+                count,
+                needed,
+                coverage,
+            } => write!(
+                f,
+                "the intervals of {count} cells have no end at coverage {coverage}, for which a cell needs {needed} rows: use fewer or larger cells, or less coverage"
             ),
             Self::LeftColumns { columns } => write!(
                 f,

@@ -30,6 +30,7 @@ mod fit;
 mod frontier;
 mod gather;
 mod gram;
+mod intervals;
 mod kernel;
 mod landmarks;
 pub mod learn;
@@ -69,6 +70,9 @@ pub use fit::{
 };
 pub use frontier::*;
 pub use gram::{FeatureGram, FeatureRows, Gram, ROWS};
+pub use intervals::{
+    CellCoverage, Coverage, IntervalSource, Intervals, PredictionInterval, USUAL_COVERAGE,
+};
 pub use kernel::{Gamma, Kernel, KernelMatrix, Lower, Side, Smoothness};
 pub use landmarks::{Components, FeatureMap, Selection};
 pub use manifold::{Certify, LowerBound, Manifold, Projected, Region, Search, Span, Stepped};

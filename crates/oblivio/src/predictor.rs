@@ -9,6 +9,7 @@ use crate::align::{AlignRule, Alignment, given};
 use crate::basis::Basis;
 use crate::conditioning::{Observed, Of};
 use crate::error::{Error, Result, Warning};
+use crate::intervals::Intervals;
 use crate::kernel::Kernel;
 use crate::oblivious::check_strength;
 use crate::partition::{Assignment, Partition, PartitionRule, Uses};
@@ -28,6 +29,8 @@ pub struct Predictor {
     pub(crate) alignment: Option<Alignment>,
     /// For rows that miss a sensitive value.
     pub(crate) fallback: Option<Box<Predictor>>,
+    /// For intervals: those of the fit, whatever was refreshed since.
+    pub(crate) intervals: Option<Intervals>,
 }
 
 /// What is taken off the score of each cell.
@@ -66,6 +69,8 @@ pub struct Prediction {
     pub assignment: Option<Assignment>,
     /// How often a policy was needed.
     pub uses: Uses,
+    /// The rows that the fallback scored.
+    pub apart: Vec<usize>,
 }
 
 impl Offsets {
@@ -297,6 +302,7 @@ impl Predictor {
             offsets,
             alignment: None,
             fallback: None,
+            intervals: None,
         }
     }
 
@@ -306,6 +312,7 @@ impl Predictor {
             offsets: None,
             alignment: None,
             fallback: None,
+            intervals: None,
             ..self
         }
     }
@@ -409,6 +416,7 @@ impl Predictor {
                 if let Some(fallback) = &self.fallback {
                     let mut prediction = fallback.predict(points, None, watch)?;
                     prediction.uses.sensitive_free = points.len();
+                    prediction.apart = (0..points.len()).collect();
                     return Ok(prediction);
                 }
                 let names = offsets.partition.needs();
@@ -431,6 +439,7 @@ impl Predictor {
             scores,
             assignment,
             uses,
+            apart: Vec::new(),
         })
     }
 
@@ -530,6 +539,7 @@ impl Predictor {
             scores: together(&known.scores),
             uses: assignment.uses,
             assignment: Some(assignment),
+            apart: self.fallback.as_ref().map_or(Vec::new(), |_| rest),
         })
     }
 }

@@ -119,6 +119,7 @@ fn as_json(model: &Model) -> serde_json::Value {
         "holds-training-rows": predictor.basis().holds_rows(),
         "strength": predictor.strength(),
         "conditional-mean": report::stages_json(predictor),
+        "intervals": report::intervals_json(predictor),
         "cells": predictor.offsets().map(|offsets| {
             lines(predictor, offsets).iter().map(CellLine::json).collect::<Vec<_>>()
         }),

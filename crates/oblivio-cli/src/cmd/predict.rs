@@ -1,10 +1,13 @@
 //! `oblivio predict`
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
-use oblivio::{Classes, Column, CorrelationRatio, Model, Prediction, Tally, Uses, Watch};
+use anyhow::{Result, bail, ensure};
+use oblivio::{
+    CellCoverage, Classes, Column, CorrelationRatio, Coverage, Model, Prediction, Tally, Uses,
+    Watch,
+};
 use rayon::ThreadPool;
 use serde_json::json;
 
@@ -35,6 +38,10 @@ pub(crate) struct Args {
     /// Write the score before the offset too, as `score_before`
     #[arg(long)]
     before: bool,
+    /// Write intervals too, as `lower` and `upper`: they are to hold this share of the targets in every cell. The model must have
+    /// been fitted with --intervals. Where the table has the target, the share found is reported by cell
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    coverage: Option<f64>,
     /// Character between the fields of a CSV file, \t for a tab
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
     delimiter: Option<u8>,
@@ -49,6 +56,15 @@ struct Report {
     uses: Uses,
     /// One for each score, if the cells are known.
     scores: Vec<ScoreReport>,
+    intervals: Option<IntervalReport>,
+}
+
+/// What the intervals have to do with the targets.
+struct IntervalReport {
+    coverage: f64,
+    endless: usize,
+    /// By cell, where the table has the target.
+    found: Vec<CellCoverage>,
 }
 
 struct ScoreReport {
@@ -70,19 +86,44 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         output: &args.output,
         batch: BATCH,
     };
-    let made = Made::of(&model, args.before);
+    if let Some(coverage) = args.coverage {
+        check_intervals(&model, coverage, &args.model)?;
+    }
+    let made = Made::of(&model, args.before, args.coverage);
     let mut gathered = Gathered::new(&model);
-    let rows = stream.run(pool, &needs(&model), &made.names(), |table| {
-        let predictions = model.predict(table, &Watch::default())?;
-        gathered.add(&predictions);
-        Ok(made.columns(&predictions))
-    })?;
+    let mut judged = args.coverage.map(|coverage| Judged::new(&model, coverage));
+    let rows = stream.run(
+        pool,
+        &needs(&model, args.coverage),
+        &made.names(),
+        |table| {
+            let predictions = model.predict(table, &Watch::default())?;
+            gathered.add(&predictions);
+            let mut columns = made.columns(&predictions);
+            if let Some(judged) = &mut judged {
+                columns.extend(judged.add(&model, &predictions[0], table)?);
+            }
+            Ok(columns)
+        },
+    )?;
     let Some(rows) = rows else {
         return Ok(());
     };
-    let report = gathered.report(&model, rows);
+    let mut report = gathered.report(&model, rows);
+    report.intervals = judged.map(|judged| judged.report(&model));
     for use_ in report::uses(report.uses) {
         report::remark(format_args!("note: {use_}"));
+    }
+    if let Some(intervals) = &report.intervals {
+        if intervals.endless > 0 {
+            report::remark(format_args!(
+                "warning: {} rows have intervals without end, because a cell holds too few rows for coverage {}; use fewer or larger cells, or less coverage",
+                intervals.endless, intervals.coverage
+            ));
+        }
+        if !args.json && !intervals.found.is_empty() {
+            report::coverage(&mut std::io::stderr(), intervals.coverage, &intervals.found)?;
+        }
     }
     // Where the scores go to standard output, the report must not mix with them.
     let to_stdout = args.output.as_os_str() != "-";
@@ -94,7 +135,24 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     }
 }
 
-fn needs(model: &Model) -> Needs<'_> {
+/// Before a row is read: whether there are intervals of this coverage.
+fn check_intervals(model: &Model, coverage: f64, path: &Path) -> Result<()> {
+    let Some(intervals) = model.predictor().intervals() else {
+        ensure!(
+            model.classes.is_none(),
+            "{}: this model is a classifier, and intervals are for regressions; leave --coverage out",
+            path.display()
+        );
+        bail!(
+            "{}: this model has no intervals; fit it with `oblivio fit --intervals`, or leave --coverage out",
+            path.display()
+        );
+    };
+    intervals.half_widths(coverage)?;
+    Ok(())
+}
+
+fn needs(model: &Model, coverage: Option<f64>) -> Needs<'_> {
     let mut needs = Needs {
         required: model.encoder.columns().collect(),
         optional: model.sensitive_columns(),
@@ -102,6 +160,10 @@ fn needs(model: &Model) -> Needs<'_> {
     if model.needs_sensitive() {
         needs.required.append(&mut needs.optional);
     }
+    // To count what the intervals hold.
+    needs
+        .optional
+        .extend(coverage.map(|_| model.card.target.as_str()));
     needs
 }
 
@@ -111,10 +173,11 @@ struct Made<'m> {
     scores: Vec<String>,
     probabilities: Vec<String>,
     before: bool,
+    intervals: bool,
 }
 
 impl<'m> Made<'m> {
-    fn of(model: &'m Model, before: bool) -> Self {
+    fn of(model: &'m Model, before: bool, coverage: Option<f64>) -> Self {
         let classes = model.classes.as_ref();
         let named = |what: &str| -> Vec<String> {
             match classes {
@@ -135,6 +198,7 @@ impl<'m> Made<'m> {
                 Vec::new()
             },
             before,
+            intervals: coverage.is_some(),
         }
     }
 
@@ -144,7 +208,9 @@ impl<'m> Made<'m> {
         let label = self.classes.map(|_| "label".to_owned());
         let scores = before.chain(self.scores.iter().cloned());
         let all = scores.chain(self.probabilities.iter().cloned());
-        all.chain(label).collect()
+        let ends = ["lower".to_owned(), "upper".to_owned()].into_iter();
+        let ends = ends.filter(|_| self.intervals);
+        all.chain(label).chain(ends).collect()
     }
 
     fn columns(&self, predictions: &[Prediction]) -> Vec<Column> {
@@ -176,6 +242,61 @@ impl<'m> Made<'m> {
             columns.push(Column::texts("label", labels));
         }
         columns
+    }
+}
+
+/// Intervals, and what is known of them so far.
+struct Judged {
+    coverage: f64,
+    endless: usize,
+    /// While every batch has the target.
+    found: Option<Coverage>,
+}
+
+impl Judged {
+    fn new(model: &Model, coverage: f64) -> Self {
+        let offsets = model.predictor().offsets();
+        let cells = offsets.map_or(0, |offsets| offsets.partition.len());
+        Self {
+            coverage,
+            endless: 0,
+            found: Some(Coverage::new(cells)),
+        }
+    }
+
+    /// The ends of the intervals of a batch.
+    fn add(
+        &mut self,
+        model: &Model,
+        prediction: &Prediction,
+        table: &[Column],
+    ) -> oblivio::Result<Vec<Column>> {
+        let interval = model.predictor().interval(prediction, self.coverage)?;
+        self.endless += interval.endless;
+        let target = table.iter().find(|column| column.name == model.card.target);
+        // A target of texts was made a number by the fit, and nobody knows how.
+        let targets = target.and_then(|target| target.to_numbers().ok());
+        match (&mut self.found, targets) {
+            (Some(found), Some(targets)) => {
+                found.update(&interval, &targets, prediction.assignment.as_ref())?;
+            }
+            _ => self.found = None,
+        }
+        Ok(vec![
+            Column::numbers("lower", interval.lower),
+            Column::numbers("upper", interval.upper),
+        ])
+    }
+
+    fn report(self, model: &Model) -> IntervalReport {
+        let partition = model.predictor().offsets().map(|of| &of.partition);
+        IntervalReport {
+            coverage: self.coverage,
+            endless: self.endless,
+            found: self
+                .found
+                .map_or(Vec::new(), |found| found.cells(partition)),
+        }
     }
 }
 
@@ -229,6 +350,7 @@ impl Gathered {
             rows,
             uses: self.uses,
             scores,
+            intervals: None,
         }
     }
 }
@@ -251,6 +373,15 @@ fn as_json(report: &Report) -> serde_json::Value {
         "correlation-ratio": ratio,
         "policies-used": report.uses,
     });
+    if let (Some(intervals), Some(json)) = (&report.intervals, json.as_object_mut()) {
+        let found: Vec<_> = intervals.found.iter().map(report::coverage_json).collect();
+        let intervals = json!({
+            "coverage": intervals.coverage,
+            "without-end": intervals.endless,
+            "cells": found,
+        });
+        json.insert("intervals".into(), intervals);
+    }
     if let (true, Some(json)) = (report.scores.len() > 1, json.as_object_mut()) {
         let one = |of: &ScoreReport| {
             let (cells, ratio) = score(of);

@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use oblivio::{
-    Drift, Encoder, GridPoint, Labels, Model, Named, Points, Predictor, Sensitive, Settings,
-    Summary, Training, Uses,
+    CellCoverage, Coverage, Drift, Encoder, GridPoint, Labels, Model, Named, Points, Predictor,
+    Sensitive, Settings, Summary, Training, Uses,
 };
 
 use super::{Reduced, control_columns, rows_of, sensitive_columns, texts, uses_dict};
@@ -38,8 +38,30 @@ type Quantity = (&'static str, fn(&GridPoint) -> f64);
 #[pyclass(frozen, module = "oblivio._oblivio")]
 pub(crate) struct ScoreModel(pub(crate) Model);
 
+/// Cell, rows, the share covered, the mean width, and how many intervals have no end.
+type CoverageRow = (String, usize, f64, f64, usize);
+
+/// The ends of intervals, how often policies were used, how many have no end, and the coverage found.
+type Bounded<'py> = (
+    Numbers<'py>,
+    Numbers<'py>,
+    Bound<'py, PyDict>,
+    usize,
+    Vec<CoverageRow>,
+);
+
 /// Cell, rows, means before and after, z, offsets before and after, and whether the cell was kept as it was.
 type DriftRow = (String, usize, f64, f64, Option<f64>, f64, f64, bool);
+
+fn coverage_row(line: CellCoverage) -> CoverageRow {
+    (
+        line.label,
+        line.rows,
+        line.covered,
+        line.width,
+        line.endless,
+    )
+}
 
 fn drift_row(drift: Drift) -> DriftRow {
     let (offset_before, offset_after) = drift.offsets;
@@ -173,6 +195,61 @@ impl ScoreModel {
             before.push(prediction.before.into_pyarray(py));
         }
         Ok((scores, before, uses_dict(py, uses)?))
+    }
+
+    /// The ends of the intervals of a regression, how often policies were used, how many intervals have no end, and, where targets
+    /// are given, how often they hold them in every cell.
+    #[pyo3(signature = (table, sensitive_columns, coverage, target=None, progress=None))]
+    fn predict_interval<'py>(
+        &self,
+        py: Python<'py>,
+        table: Table<'py>,
+        sensitive_columns: Option<Vec<NamedColumn<'py>>>,
+        coverage: f64,
+        target: Option<PyReadonlyArray1<'py, f64>>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bounded<'py>> {
+        let (points, unseen_level) = table.points(&self.0.encoder).map_err(raise)?;
+        let given = sensitive_columns
+            .map(|columns| sensitive(&columns, points.len()))
+            .transpose()
+            .map_err(raise)?;
+        let target = target.map(|y| y.as_array().to_vec());
+        let predictor = self.0.predictor();
+        let partition = predictor.offsets().map(|offsets| &offsets.partition);
+        let (interval, uses, found) = run::borrowed(py, progress, |watch| {
+            let prediction = predictor.predict(&points, given.as_ref(), watch)?;
+            let interval = predictor.interval(&prediction, coverage)?;
+            let mut found = Vec::new();
+            if let Some(target) = &target {
+                let mut coverage = Coverage::new(partition.map_or(0, oblivio::Partition::len));
+                coverage.update(&interval, target, prediction.assignment.as_ref())?;
+                found = coverage.cells(partition);
+            }
+            Ok((interval, prediction.uses, found))
+        })?;
+        let uses = Uses {
+            unseen_level,
+            ..uses
+        };
+        Ok((
+            interval.lower.into_pyarray(py),
+            interval.upper.into_pyarray(py),
+            uses_dict(py, uses)?,
+            interval.endless,
+            found.into_iter().map(coverage_row).collect(),
+        ))
+    }
+
+    /// Where the residuals come from that intervals are made of, and every cell with its rows and its half-width; `None` without
+    /// intervals.
+    fn half_widths(&self, coverage: f64) -> PyResult<Option<(&'static str, Vec<(usize, f64)>)>> {
+        let Some(intervals) = self.0.predictor().intervals() else {
+            return Ok(None);
+        };
+        let widths = intervals.half_widths(coverage).map_err(raise)?;
+        let cells = intervals.rows().into_iter().zip(widths).collect();
+        Ok(Some((intervals.source().name(), cells)))
     }
 
     /// The model with offsets from new rows, for each score how far every cell has drifted, and how often policies were used.

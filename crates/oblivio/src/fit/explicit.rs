@@ -123,6 +123,13 @@ impl StreamFit {
                 value: settings.learner.name().into(),
             });
         }
+        if settings.intervals.is_some() {
+            return Err(Error::InvalidParameter {
+                name: "intervals",
+                expected: "left out where rows come in batches, since they need fits to parts of the table: give all rows at once, on landmarks too",
+                value: "given".into(),
+            });
+        }
         let plan = Arc::clone(&gather.reference.plan);
         let has_sensitive = plan.has_sensitive();
         Ok(Self {
@@ -336,6 +343,7 @@ impl StreamFit {
                 .then(|| cells.offsets(&linear.weights, origin, strength)),
             alignment: None,
             fallback: None,
+            intervals: None,
         }
     }
 }

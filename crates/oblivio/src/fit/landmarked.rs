@@ -297,6 +297,7 @@ impl Turned {
             offsets,
             alignment: None,
             fallback: None,
+            intervals: None,
         };
         self.align(&mut predictor, &answer.fitted, labelled, watch)?;
         // What the oblivious features give has its offsets taken off.

@@ -8,9 +8,11 @@ mod feature_rows;
 mod folds;
 mod grid;
 mod landmarked;
+mod left_out;
 mod part;
 mod path;
 mod problem;
+mod unseen;
 
 pub use self::classify::ClassProblem;
 use self::decision::Decision;
@@ -23,6 +25,7 @@ use crate::align::AlignRule;
 use crate::classes::{ClassWeights, Threshold};
 use crate::error::{Error, Result, Warning};
 use crate::gather::{Gather, Rows};
+use crate::intervals::IntervalSource;
 use crate::kernel::{Gamma, Kernel};
 use crate::landmarks::Components;
 use crate::learn::{Effort, Intercept, Learner, Ridge, Solver, Task};
@@ -77,6 +80,8 @@ pub struct Settings {
     /// any mode. It is fitted to the predictions at the reference rows, on landmarks at those among the 65 536 rows of the sample; for
     /// a classifier whose rows are not in memory, at training rows. The path of penalties is that of the scores before it.
     pub align: Option<AlignRule>,
+    /// Where the residuals come from of which intervals are made, for a regression whose rows are in memory; no intervals if absent.
+    pub intervals: Option<IntervalSource>,
     /// Landmarks of the explicit path; `None` is the exact path, whose cost grows with the square of the rows.
     pub components: Option<Components>,
     /// For everything random.
@@ -196,6 +201,7 @@ impl Default for Settings {
             class_weights: ClassWeights::default(),
             threshold: Threshold::default(),
             align: None,
+            intervals: None,
             components: None,
             seed: 0,
         }
@@ -340,6 +346,12 @@ impl Settings {
                 "alignment",
                 "left out where legitimate factors are controlled for, since it would take out their part too",
                 "given",
+            ),
+            (
+                classifies && self.intervals.is_some(),
+                "intervals",
+                "left out for a classifier, since they are for regressions",
+                self.learner.name(),
             ),
             (
                 !classifies && self.threshold != Threshold::Zero,

@@ -2,6 +2,7 @@
 
 use super::exact::Exact;
 use super::landmarked::Landmarked;
+use super::unseen::Unseen;
 use super::{Emphasised, Fit, Settings, StreamFit, Training};
 use crate::error::Result;
 use crate::gather::Rows;
@@ -18,10 +19,12 @@ pub struct Problem {
     second: bool,
     /// Rows that do not count because they miss one.
     left_out: usize,
+    /// Where intervals are asked for.
+    unseen: Option<Unseen>,
 }
 
 #[derive(Debug)]
-enum Path {
+pub(super) enum Path {
     Exact(Box<Exact>),
     Moments(Box<(Settings, Components, Rows)>),
     Landmarked(Box<Landmarked>),
@@ -30,8 +33,10 @@ enum Path {
 impl Problem {
     pub(super) fn new(settings: &Settings, data: &Emphasised) -> Result<Self> {
         let has_sensitive = !data.training.sensitive.columns().is_empty();
+        let path = Path::new(settings, data)?;
         Ok(Self {
-            path: Path::new(settings, data)?,
+            unseen: Unseen::new(settings, &path, data)?,
+            path,
             learner: settings.learner,
             second: has_sensitive && settings.fallback().is_some(),
             left_out: 0,
@@ -46,9 +51,16 @@ impl Problem {
     /// Learns.
     pub fn fit(self, watch: &Watch) -> Result<Fit> {
         let second = self.second.then(|| self.path.sensitive_free()).flatten();
+        let left_out = match &self.unseen {
+            Some(unseen) => unseen.left_out(&self.path, second.as_ref(), watch)?,
+            None => None,
+        };
         let mut fit = self.path.fit(watch)?;
         if let Some(second) = second {
             fit = fit.with_fallback(second.fit(watch)?, self.learner);
+        }
+        if let Some(unseen) = self.unseen {
+            fit = unseen.finish(left_out, fit, watch)?;
         }
         fit.summary.uses.sensitive_free += self.left_out;
         let remark = super::left_out(fit.summary.uses);
@@ -68,6 +80,7 @@ impl Path {
         } = data.training;
         let settings = Settings {
             partition: settings.partition.settled(sensitive),
+            intervals: None,
             ..settings.clone()
         };
         let all: Vec<usize> = (0..targets.len()).collect();
@@ -86,6 +99,14 @@ impl Path {
             Self::Exact(exact) => Some(Self::Exact(Box::new(exact.sensitive_free()))),
             Self::Moments(_) => None,
             Self::Landmarked(fit) => Some(Self::Landmarked(Box::new(fit.sensitive_free()))),
+        }
+    }
+
+    /// Whether rows can be left out in closed form.
+    pub(super) fn leaves_out(&self) -> bool {
+        match self {
+            Self::Exact(exact) => exact.leaves_out(),
+            Self::Moments(_) | Self::Landmarked(_) => false,
         }
     }
 

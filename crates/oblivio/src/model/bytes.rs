@@ -4,6 +4,7 @@ use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
 use super::container::{kind_of, numbers, read, require, tensor, write};
+use super::intervals::IntervalsHeader;
 use super::{Card, Model};
 use crate::align::Alignment;
 use crate::basis::{Basis, Shape};
@@ -38,6 +39,11 @@ struct Header {
     others: Vec<Other>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fallback: Option<Fallback>,
+    /// Of the first score, which is the only one of a regression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    intervals: Option<IntervalsHeader>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fallback_intervals: Option<IntervalsHeader>,
 }
 
 /// What the models for rows without sensitive values have apart from their tensors.
@@ -84,6 +90,8 @@ impl Model {
             mean: scorer.offsets().map_or(0.0, |offsets| offsets.mean),
             alignment: scorer.alignment.clone(),
         };
+        let intervals = self.predictor().intervals();
+        let spare_intervals = self.predictor().fallback().and_then(Predictor::intervals);
         let header = Header {
             kernel: basis.kernel.to_string(),
             basis: basis.shape,
@@ -99,6 +107,8 @@ impl Model {
             classes: self.classes.clone(),
             others: self.scorers[1..].iter().map(other).collect(),
             fallback: self.fallback_header(),
+            intervals: intervals.map(IntervalsHeader::of),
+            fallback_intervals: spare_intervals.map(IntervalsHeader::of),
         };
         // All scores one after the other.
         let all = |values: &dyn Fn(&Predictor) -> Vec<f64>| -> Vec<f64> {
@@ -134,6 +144,15 @@ impl Model {
                 let shape = [points.len(), points.dim()];
                 tensors.push(tensor("fallback-points", &shape, points.values()));
             }
+        }
+        let residuals = intervals.map_or(Vec::new(), IntervalsHeader::numbers);
+        let spare_residuals = spare_intervals.map_or(Vec::new(), IntervalsHeader::numbers);
+        if intervals.is_some() {
+            tensors.push(tensor("intervals", &[residuals.len()], &residuals));
+        }
+        if spare_intervals.is_some() {
+            let shape = [spare_residuals.len()];
+            tensors.push(tensor("fallback-intervals", &shape, &spare_residuals));
         }
         let kind = self.classes.as_ref().map_or(KIND, |_| CLASSIFIER);
         write(kind, &header, &tensors)
@@ -236,11 +255,23 @@ impl Model {
             }),
             alignment: other.alignment.clone(),
             fallback: None,
+            intervals: None,
         };
         let mut scorers: Vec<Predictor> = own.iter().enumerate().map(scorer).collect();
         if let Some(fallback) = &header.fallback {
             require(header.cells.is_some(), "its fallback")?;
             fallback.read(&tensors, &mut scorers)?;
+        }
+        if let Some(intervals) = &header.intervals {
+            require(kind == KIND, "the intervals of a classifier")?;
+            let found = intervals.read(&tensors, "intervals", cells.max(1))?;
+            scorers[0].intervals = Some(found);
+        }
+        if let (Some(intervals), Some(fallback)) =
+            (&header.fallback_intervals, &mut scorers[0].fallback)
+        {
+            let found = intervals.read(&tensors, "fallback-intervals", cells.max(1))?;
+            fallback.intervals = Some(found);
         }
         Ok(Self {
             encoder: header.encoder,
@@ -300,6 +331,7 @@ impl Fallback {
                 offsets: None,
                 alignment: None,
                 fallback: None,
+                intervals: None,
             }));
         }
         Ok(())

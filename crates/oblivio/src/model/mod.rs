@@ -2,6 +2,7 @@
 
 mod bytes;
 pub(crate) mod container;
+mod intervals;
 mod labels;
 mod moments;
 mod parts;

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use anyhow::{Result, ensure};
 use oblivio::learn::{Intercept, Learner, Solver};
 use oblivio::{
-    AlignMethod, AlignRule, ClassWeights, Components, FeatureSettings, Mode, Named, Parity,
-    PartitionRule, Reference, Restraint, Scaling, Selection, Settings, Threshold,
+    AlignMethod, AlignRule, ClassWeights, Components, FeatureSettings, IntervalSource, Mode, Named,
+    Parity, PartitionRule, Reference, Restraint, Scaling, Selection, Settings, Threshold,
 };
 
 use crate::args::{delimiter, named};
@@ -94,6 +94,10 @@ pub(crate) struct Args {
         help_heading = "Model"
     )]
     pub(super) align_strength: f64,
+    /// Keep residuals of rows that the model has not seen, for `oblivio predict --coverage`: by leave-one-out in closed form, or
+    /// by five fits to four fifths of the rows; auto takes the first where it can. The rows must fit into memory
+    #[arg(long, value_name = "SOURCE", num_args = 0..=1, default_missing_value = "auto", value_parser = named::<IntervalSource>(), requires = "target", help_heading = "Model")]
+    pub(super) intervals: Option<IntervalSource>,
     /// Save the state here now and then; the same command goes on from it after an interruption
     #[arg(long, value_name = "FILE", help_heading = "Landmarks")]
     pub(super) checkpoint: Option<PathBuf>,
@@ -303,6 +307,7 @@ impl Args {
                 method,
                 strength: self.align_strength,
             }),
+            intervals: self.intervals,
             ..self.options.settings()?
         })
     }

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail, ensure};
 use oblivio::learn::{Learner, Solver};
-use oblivio::{Labels, Mode, Model, PathGrid, Scaling, Settings};
+use oblivio::{IntervalSource, Labels, Mode, Model, PathGrid, Scaling, Settings};
 use rayon::ThreadPool;
 
 use super::args::Alpha;
@@ -93,7 +93,9 @@ pub(in crate::cmd) fn check_memory(
         Learner::Svm => true,
         Learner::Logistic => false,
         Learner::Ridge => {
-            let possible = settings.mode != Mode::MOblivious && alpha != Alpha::Auto;
+            let possible = settings.mode != Mode::MOblivious
+                && alpha != Alpha::Auto
+                && settings.intervals != Some(IntervalSource::Loo);
             possible && matches!(settings.solver, Solver::Auto | Solver::Pcg)
         }
     };

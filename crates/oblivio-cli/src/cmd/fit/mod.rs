@@ -36,6 +36,10 @@ struct Fitted {
 
 pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     let settings = args.settings()?;
+    ensure!(
+        settings.intervals.is_none() || settings.components.is_none(),
+        "--intervals needs all rows in memory and --components reads them in batches; leave --components out (with --sample for fewer rows), or fit in Python, where rows in memory have intervals on landmarks too"
+    );
     let data = table::expand(&args.data)?;
     let inputs: Vec<&Path> = data.iter().map(PathBuf::as_path).collect();
     table::keep_apart(&args.output, &inputs)?;
@@ -96,11 +100,18 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         report::remark(format_args!("note: {use_}"));
     }
     let mut json = as_json(&model, &summaries, &warnings);
+    if let (Some(intervals), Some(json)) = (
+        report::intervals_json(model.predictor()),
+        json.as_object_mut(),
+    ) {
+        json.insert("intervals".into(), intervals);
+    }
     if let (false, Some(json)) = (path.is_empty(), json.as_object_mut()) {
         json.insert("path".into(), path.iter().map(point_json).collect());
     }
     say(args, &json, |out| {
         print(&model, &summaries, args, out)?;
+        report::half_widths(out, model.predictor())?;
         print_path(&path, model.card.penalty, out)
     })
 }
