@@ -22,9 +22,8 @@ pub(super) fn labels(
     let none = graph.wholes(&[1], &[classes.labels.len() as i64]);
     let refused = graph.flat(refused);
     let place = graph.choose(&refused, &none, &place);
-    let table = if classes.numeric {
-        let numbers = classes.labels.iter().map(|l| l.parse().unwrap_or(f64::NAN));
-        let numbers: Vec<f64> = numbers.chain([f64::NAN]).collect();
+    let table = if let Some(mut numbers) = numbers(classes) {
+        numbers.push(f64::NAN);
         graph.numbers(&[numbers.len()], &numbers)
     } else {
         let texts = classes.labels.iter().map(String::as_str).chain([""]);
@@ -35,11 +34,17 @@ pub(super) fn labels(
 
 /// What labels are.
 pub(super) fn label_element(classes: &Classes) -> Element {
-    if classes.numeric {
+    if numbers(classes).is_some() {
         Element::Double
     } else {
         Element::Text
     }
+}
+
+/// The labels as numbers, if they are: `True` counts as one in Python but is written as a word.
+fn numbers(classes: &Classes) -> Option<Vec<f64>> {
+    let parsed = classes.labels.iter().map(|label| label.parse().ok());
+    parsed.collect::<Option<_>>().filter(|_| classes.numeric)
 }
 
 /// The probability of each class: $1/(1 + e^{-(f + \tau)})$, of several decisions divided by their sum.
