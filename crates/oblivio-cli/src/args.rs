@@ -32,6 +32,7 @@ pub(crate) enum Command {
     Bounds(cmd::bounds::Args),
     Release(Box<cmd::release::Args>),
     Inspect(cmd::inspect::Args),
+    Export(cmd::export::Args),
     Refresh(cmd::refresh::Args),
     Simulate(cmd::simulate::Args),
     Reproduce(cmd::reproduce::Args),

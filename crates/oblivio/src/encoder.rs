@@ -14,13 +14,13 @@ use crate::spread::Spread;
 /// How the feature columns of a table become points; fitted once, then frozen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Encoder {
-    features: Vec<Feature>,
-    unseen: UnseenCategory,
+    pub(crate) features: Vec<Feature>,
+    pub(crate) unseen: UnseenCategory,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Feature {
+pub(crate) enum Feature {
     /// (v − mean)/scale
     Number { name: String, mean: f64, scale: f64 },
     /// One indicator per level.

@@ -224,6 +224,10 @@ pub enum Error {
     #[error("the model has format {found} but this version reads up to {known}; update oblivio")]
     ModelTooNew { found: u64, known: u64 },
 
+    /// A model that has no graph of standard operators, or none that is near enough.
+    #[error("the model cannot be written as ONNX: {problem}")]
+    NotExported { problem: String },
+
     /// The caller asked to stop.
     #[error("the computation was interrupted")]
     Interrupted,

@@ -39,6 +39,7 @@ mod model;
 mod moments;
 mod named;
 mod oblivious;
+mod onnx;
 mod partition;
 mod points;
 mod predictor;
@@ -82,6 +83,7 @@ pub use model::{
 pub use moments::{Batch, Design, Moments, Plan, SensitiveRows};
 pub use named::{Named, nearest};
 pub use oblivious::{Features, ObliviousMap, Shifts};
+pub use onnx::{OnnxForm, OnnxSettings, Precision};
 pub use partition::*;
 pub use points::Points;
 pub use predictor::{Offsets, Prediction, Predictor, SmoothOffsets};

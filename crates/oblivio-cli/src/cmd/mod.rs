@@ -4,6 +4,7 @@ pub(crate) mod audit;
 pub(crate) mod bounds;
 mod cells;
 pub(crate) mod completions;
+pub(crate) mod export;
 pub(crate) mod fit;
 pub(crate) mod frontier;
 pub(crate) mod inspect;

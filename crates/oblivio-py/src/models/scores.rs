@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use oblivio::{
-    CellCoverage, Coverage, Drift, Encoder, GridPoint, Labels, Model, Named, Points, Predictor,
-    Sensitive, Settings, Summary, Training, Uses,
+    CellCoverage, Coverage, Drift, Encoder, GridPoint, Labels, Model, Named, OnnxForm,
+    OnnxSettings, Points, Precision, Predictor, Sensitive, Settings, Summary, Training, Uses,
 };
 
 use super::{Reduced, control_columns, rows_of, sensitive_columns, texts, uses_dict};
@@ -292,6 +292,21 @@ impl ScoreModel {
     /// The bytes of the model file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.0.to_bytes().map_err(raise)?))
+    }
+
+    /// The bytes of an ONNX file.
+    fn to_onnx<'py>(
+        &self,
+        py: Python<'py>,
+        form: &str,
+        precision: &str,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let settings = OnnxSettings {
+            form: OnnxForm::named(form).map_err(raise)?,
+            precision: Precision::named(precision).map_err(raise)?,
+        };
+        let bytes = py.detach(|| self.0.to_onnx(&settings)).map_err(raise)?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {

@@ -22,14 +22,14 @@ pub(crate) struct ByCell<D> {
     /// Absent for a cell without reference rows.
     cells: Vec<Option<D>>,
     /// A standard deviation up to this is none.
-    negligible: f64,
+    pub(crate) negligible: f64,
 }
 
 /// Mean and standard deviation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Normal {
-    mean: f64,
-    deviation: f64,
+pub(crate) struct Normal {
+    pub(crate) mean: f64,
+    pub(crate) deviation: f64,
 }
 
 /// What a cell knows of its scores.
@@ -37,6 +37,35 @@ pub(crate) trait Distribution {
     /// The distribution of scores higher by this much.
     fn shift(&mut self, by: f64);
     fn is_sound(&self) -> bool;
+}
+
+impl Normal {
+    /// The barycentre of a location-scale family: the means of its means and of its standard deviations.
+    pub(crate) fn common(parts: &[(&Self, f64)]) -> Self {
+        Self {
+            mean: mean_of(parts, |cell| cell.mean),
+            deviation: mean_of(parts, |cell| cell.deviation),
+        }
+    }
+
+    /// The mean and the standard deviation of a mixture.
+    pub(crate) fn mixed(parts: &[(&Self, f64)]) -> Self {
+        if let [(only, _)] = parts {
+            return **only;
+        }
+        let mean = mean_of(parts, |cell| cell.mean);
+        let square = mean_of(parts, |cell| {
+            cell.deviation.powi(2) + (cell.mean - mean).powi(2)
+        });
+        Self {
+            mean,
+            deviation: square.sqrt(),
+        }
+    }
+}
+
+fn mean_of(parts: &[(&Normal, f64)], of: impl Fn(&Normal) -> f64) -> f64 {
+    parts.iter().map(|(cell, share)| share * of(cell)).sum()
 }
 
 impl Distribution for Normal {
@@ -223,26 +252,13 @@ impl ByCell<Normal> {
     /// mixture.
     pub(super) fn full(&self, scores: &[f64], assignment: &Assignment) -> Vec<f64> {
         let population = self.shares();
-        let mean_of = |parts: &[(&Normal, f64)], of: &dyn Fn(&Normal) -> f64| -> f64 {
-            parts.iter().map(|(cell, share)| share * of(cell)).sum()
-        };
-        let centre = mean_of(&population, &|cell| cell.mean);
-        let scale = mean_of(&population, &|cell| cell.deviation);
+        let common = Normal::common(&population);
         let full = |(row, score): (usize, &f64)| {
-            let parts = self.parts(&population, assignment, row);
-            let (mean, deviation) = if let [(cell, _)] = parts[..] {
-                (cell.mean, cell.deviation)
+            let own = Normal::mixed(&self.parts(&population, assignment, row));
+            if own.deviation <= self.negligible {
+                common.mean
             } else {
-                let mean = mean_of(&parts, &|cell| cell.mean);
-                let square = mean_of(&parts, &|cell| {
-                    cell.deviation.powi(2) + (cell.mean - mean).powi(2)
-                });
-                (mean, square.sqrt())
-            };
-            if deviation <= self.negligible {
-                centre
-            } else {
-                centre + scale * ((score - mean) / deviation)
+                common.mean + common.deviation * ((score - own.mean) / own.deviation)
             }
         };
         scores

@@ -5,6 +5,7 @@
 //! that make the distributions equal, it moves the scores least in mean square.
 
 mod cells;
+mod lines;
 mod sample;
 mod smooth;
 mod table;
@@ -12,12 +13,11 @@ mod table;
 use faer::MatRef;
 use serde::{Deserialize, Serialize};
 
-use self::cells::Normal;
-pub(crate) use self::cells::{ByCell, Distribution};
+pub(crate) use self::cells::{ByCell, Distribution, Normal};
 pub(crate) use self::sample::SampledScores;
 pub(crate) use self::smooth::Regression;
-use self::smooth::{SmoothNormal, SmoothTable};
-use self::table::Table;
+pub(crate) use self::smooth::{LEAST_VARIANCE, MARGINAL, SmoothNormal, SmoothTable};
+pub(crate) use self::table::Table;
 use crate::error::{Error, Result};
 use crate::named::Named;
 use crate::oblivious::check_strength;
@@ -66,13 +66,13 @@ pub enum Given<'a> {
 #[serde(rename_all = "kebab-case")]
 pub struct Alignment {
     strength: f64,
-    by: By,
+    pub(crate) by: By,
 }
 
 /// Distributions given S.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum By {
+pub(crate) enum By {
     CellMoments(ByCell<Normal>),
     CellQuantiles(ByCell<Table>),
     SmoothMoments(SmoothNormal),

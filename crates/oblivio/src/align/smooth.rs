@@ -12,10 +12,10 @@ use crate::spread::Spread;
 /// The most thresholds at which distribution functions are regressed.
 const THRESHOLDS: usize = 128;
 /// The least conditional variance, as a share of the mean one: a regression can fall below zero, a variance cannot.
-const LEAST_VARIANCE: f64 = 0.01;
+pub(crate) const LEAST_VARIANCE: f64 = 0.01;
 /// The share of all rows' distribution in that of a row. Where a regression says that there are no scores, those that come all the
 /// same stay apart.
-const MARGINAL: f64 = 0.01;
+pub(crate) const MARGINAL: f64 = 0.01;
 /// A variance below this share of that of all scores is rounding.
 const NO_VARIANCE: f64 = 1e-18;
 
@@ -161,14 +161,14 @@ fn divided(value: f64, by: f64) -> f64 {
 
 /// Conditional means and variances.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct SmoothNormal {
-    mean: f64,
-    mean_on: Vec<f64>,
-    variance: f64,
-    variance_on: Vec<f64>,
+pub(crate) struct SmoothNormal {
+    pub(crate) mean: f64,
+    pub(crate) mean_on: Vec<f64>,
+    pub(crate) variance: f64,
+    pub(crate) variance_on: Vec<f64>,
     /// The mean of m(s) and of σ(s) over the reference rows.
-    centre: f64,
-    scale: f64,
+    pub(crate) centre: f64,
+    pub(crate) scale: f64,
 }
 
 impl SmoothNormal {
@@ -239,13 +239,13 @@ impl SmoothNormal {
 
 /// Conditional distribution functions at thresholds, and the quantiles of their barycentre.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct SmoothTable {
+pub(crate) struct SmoothTable {
     /// The thresholds, and their ranks among all scores.
-    all: Table,
+    pub(crate) all: Table,
     /// The coefficients of each feature at every threshold, feature after feature.
-    on: Vec<f64>,
+    pub(crate) on: Vec<f64>,
     /// $\bar Q$ at the ranks of the thresholds.
-    common: Vec<f64>,
+    pub(crate) common: Vec<f64>,
 }
 
 impl SmoothTable {

@@ -9,11 +9,11 @@ pub(super) const TIE: f64 = 1e-10;
 ///
 /// The mid-rank of a value is the weight below it and half of its own, as a share of all: $F(v) = (W_{<v} + \tfrac12W_{=v})/W$.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// Ascending.
-    pub(super) values: Vec<f64>,
+    pub(crate) values: Vec<f64>,
     /// Ascending, between 0 and 1.
-    pub(super) ranks: Vec<f64>,
+    pub(crate) ranks: Vec<f64>,
 }
 
 impl Table {

@@ -93,7 +93,7 @@ impl Smoothness {
     }
 
     /// √(2ν)
-    fn factor(self) -> f64 {
+    pub(crate) fn factor(self) -> f64 {
         self.twice_nu().sqrt()
     }
 }

@@ -3,6 +3,7 @@
 mod axis;
 mod boxes;
 mod cuts;
+mod grid;
 mod rule;
 mod smooth;
 
@@ -15,11 +16,14 @@ use serde::{Deserialize, Serialize};
 use self::axis::{Axis, Cut, UNSEEN};
 use self::boxes::{Lookup, Tree};
 pub(crate) use self::cuts::Cuts;
+pub(crate) use self::grid::Cutting;
 pub use self::rule::{
     Binning, CellCount, EmptyCell, Estimator, Missing, OutOfRange, PartitionRule, Policies,
     UnseenCategory,
 };
-pub(crate) use self::smooth::{Block, Coordinates, KernelFeatures, Smooth, Source, regression};
+pub(crate) use self::smooth::{
+    Block, Coordinate, Coordinates, Form, KernelFeatures, Smooth, Source, regression,
+};
 use crate::column::Values;
 use crate::error::{Error, Result, Warning};
 use crate::sensitive::{Kind, Sensitive};
@@ -32,7 +36,7 @@ use crate::sensitive::{Kind, Sensitive};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Partition {
     axes: Vec<Axis>,
-    policies: Policies,
+    pub(crate) policies: Policies,
     /// The position on every axis of each cell, the lowest where it spans several, in lexical order.
     keys: Vec<Vec<u32>>,
     /// The highest position on every axis of each cell; empty where no cell spans several.

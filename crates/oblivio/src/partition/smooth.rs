@@ -26,7 +26,7 @@ const CHUNK: usize = 512;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Smooth {
     pub(crate) blocks: Vec<Block>,
-    policies: Policies,
+    pub(crate) policies: Policies,
 }
 
 /// Features of some columns, and how firmly their coefficients are held back.
@@ -59,38 +59,38 @@ pub(crate) enum Source {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Landmarks", into = "Landmarks")]
 pub(crate) struct KernelFeatures {
-    on: Landmarks,
+    pub(crate) on: Landmarks,
     /// The factor L of their kernel matrix, row after row; found again from the landmarks when a file is read.
-    factor: Vec<f64>,
+    pub(crate) factor: Vec<f64>,
 }
 
 /// Landmarks among sensitive values, as a file has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct Landmarks {
-    coordinates: Coordinates,
-    gamma: f64,
+pub(crate) struct Landmarks {
+    pub(crate) coordinates: Coordinates,
+    pub(crate) gamma: f64,
     /// Their coordinates, one landmark after the other.
-    values: Vec<f64>,
+    pub(crate) values: Vec<f64>,
 }
 
 /// Sensitive columns as numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Coordinates(Vec<Coordinate>);
+pub(crate) struct Coordinates(pub(crate) Vec<Coordinate>);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct Coordinate {
-    name: String,
+pub(crate) struct Coordinate {
+    pub(crate) name: String,
     /// Whether missing is a level of its own, the last one.
-    missing: bool,
+    pub(crate) missing: bool,
     #[serde(flatten)]
-    form: Form,
+    pub(crate) form: Form,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Form {
+pub(crate) enum Form {
     Categories {
         levels: Vec<String>,
     },
@@ -538,7 +538,7 @@ impl Coordinates {
 }
 
 impl Coordinate {
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         let present = match &self.form {
             Form::Categories { levels } => levels.len(),
             Form::Number { .. } => 1,

@@ -1,0 +1,235 @@
+//! The features D of S on which a conditional mean is a regression.
+
+use super::cells::place;
+use super::columns::Inputs;
+use super::encode::{infinite, one_hot};
+use super::graph::{Graph, Value};
+use super::kernel::apart_by;
+use super::proto::Element;
+use crate::error::Result;
+use crate::partition::{
+    Coordinate, Coordinates, Form, KernelFeatures, Missing, Partition, Policies, Smooth, Source,
+    UnseenCategory,
+};
+
+/// What is known of the S of rows.
+pub(super) struct Features {
+    /// D, a row of features each.
+    pub(super) values: Value,
+    /// Conditions under which a row is refused.
+    pub(super) refused: Vec<Value>,
+}
+
+/// Rows that something is wrong with.
+#[derive(Default)]
+struct Apart {
+    refused: Vec<Value>,
+    /// Nothing is taken off these.
+    unplaced: Vec<Value>,
+}
+
+/// Coordinates of rows.
+struct Located {
+    points: Value,
+    numbers: Vec<usize>,
+    indicators: Vec<usize>,
+}
+
+pub(super) fn features(
+    graph: &mut Graph,
+    inputs: &mut Inputs,
+    smooth: &Smooth,
+) -> Result<Features> {
+    let mut apart = Apart::default();
+    let mut blocks = Vec::new();
+    for block in &smooth.blocks {
+        let values = match &block.source {
+            Source::Cells(partition) => {
+                let several = smooth.blocks.len() > 1;
+                indicators(graph, inputs, partition, several, &mut apart)?
+            }
+            Source::Columns(coordinates) => {
+                locate(graph, inputs, coordinates, smooth.policies, &mut apart).points
+            }
+            Source::Kernel(features) => {
+                let coordinates = &features.on.coordinates;
+                let located = locate(graph, inputs, coordinates, smooth.policies, &mut apart);
+                kernel_features(graph, &located, features)
+            }
+        };
+        let centre = graph.numbers(&[1, block.centre.len()], &block.centre);
+        let centred = graph.op("Sub", &[&values, &centre]);
+        blocks.push(if block.sign < 0.0 {
+            graph.op("Neg", &[&centred])
+        } else {
+            centred
+        });
+    }
+    let mut values = graph.concat(&blocks.iter().collect::<Vec<_>>());
+    if let Some(unplaced) = graph.any(&apart.unplaced) {
+        let zero = graph.number(0.0);
+        values = graph.choose(&unplaced, &zero, &values);
+    }
+    Ok(Features {
+        values,
+        refused: apart.refused,
+    })
+}
+
+/// An indicator for each cell, or the weights over them that stand in.
+fn indicators(
+    graph: &mut Graph,
+    inputs: &mut Inputs,
+    partition: &Partition,
+    several: bool,
+    apart: &mut Apart,
+) -> Result<Value> {
+    let placed = place(graph, inputs, partition)?;
+    apart.refused.extend(placed.refused);
+    let cells = partition.len();
+    if several {
+        let count = graph.whole(cells as i64);
+        let stands_in = graph.op("GreaterOrEqual", &[&placed.place, &count]);
+        apart.unplaced.push(stands_in);
+    }
+    let mut weights = vec![0.0; cells * cells];
+    for cell in 0..cells {
+        weights[cell * (cells + 1)] = 1.0;
+    }
+    weights.extend(placed.assignment.mixtures.iter().flatten());
+    let table = graph.numbers(&[placed.assignment.cells.len(), cells], &weights);
+    let rows = graph.flat(&placed.place);
+    Ok(graph.look_up(&table, &rows))
+}
+
+fn locate(
+    graph: &mut Graph,
+    inputs: &mut Inputs,
+    coordinates: &Coordinates,
+    policies: Policies,
+    apart: &mut Apart,
+) -> Located {
+    let (mut parts, mut numbers, mut indicators) = (Vec::new(), Vec::new(), Vec::new());
+    let mut at = 0;
+    for coordinate in &coordinates.0 {
+        let (values, missing) = match &coordinate.form {
+            Form::Categories { levels } => {
+                let codes = inputs.codes(graph, &coordinate.name, levels);
+                let unknown = graph.whole(levels.len() as i64 + 1);
+                let unknown = graph.op("Equal", &[&codes, &unknown]);
+                match policies.category {
+                    UnseenCategory::Error => apart.refused.push(unknown),
+                    UnseenCategory::Population | UnseenCategory::Zero => {
+                        apart.unplaced.push(unknown);
+                    }
+                }
+                let absent = graph.whole(levels.len() as i64);
+                let missing = graph.op("Equal", &[&codes, &absent]);
+                (one_hot(graph, &codes, coordinate.len()), missing)
+            }
+            Form::Number { mean, scale, .. } => {
+                numbers.push(at);
+                number(graph, inputs, coordinate, *mean, *scale, apart)
+            }
+        };
+        if !(policies.missing == Missing::Category && coordinate.missing) {
+            apart.refused.push(missing);
+        }
+        let all = at..at + coordinate.len();
+        indicators.extend(all.clone().filter(|k| !numbers.contains(k)));
+        at = all.end;
+        parts.push(values);
+    }
+    Located {
+        points: graph.concat(&parts.iter().collect::<Vec<_>>()),
+        numbers,
+        indicators,
+    }
+}
+
+/// (v − mean)/scale, and whether v is missing; that is an indicator of its own where it occurred.
+fn number(
+    graph: &mut Graph,
+    inputs: &Inputs,
+    coordinate: &Coordinate,
+    mean: f64,
+    scale: f64,
+    apart: &mut Apart,
+) -> (Value, Value) {
+    let column = inputs.column(&coordinate.name);
+    apart.refused.push(infinite(graph, &column));
+    let missing = graph.op("IsNaN", &[&column]);
+    let (mean, scale, zero) = (graph.number(mean), graph.number(scale), graph.number(0.0));
+    let centred = graph.op("Sub", &[&column, &mean]);
+    let scaled = graph.op("Div", &[&centred, &scale]);
+    let scaled = graph.choose(&missing, &zero, &scaled);
+    let values = if coordinate.missing {
+        let indicator = graph.cast(&missing, Element::Double);
+        graph.concat(&[&scaled, &indicator])
+    } else {
+        scaled
+    };
+    (values, missing)
+}
+
+/// $\psi = L^{-1}(k_S(l_1, s), \dots)^\top$
+fn kernel_features(graph: &mut Graph, located: &Located, features: &KernelFeatures) -> Value {
+    let (dim, values) = (features.on.coordinates.len(), &features.on.values);
+    let count = values.len() / dim;
+    let column = |k: usize| -> Vec<f64> { (0..count).map(|j| values[j * dim + k]).collect() };
+    let mut exponent = graph.number(0.0);
+    for &k in &located.numbers {
+        let of_landmarks = graph.numbers(&[1, count], &column(k));
+        let own = graph.columns(&located.points, &[k]);
+        let difference = graph.op("Sub", &[&own, &of_landmarks]);
+        let squared = graph.op("Mul", &[&difference, &difference]);
+        let gamma = graph.number(features.on.gamma);
+        let term = graph.op("Mul", &[&squared, &gamma]);
+        exponent = graph.op("Sub", &[&exponent, &term]);
+    }
+    if !located.indicators.is_empty() {
+        let ones: Vec<f64> = located.indicators.iter().flat_map(|&k| column(k)).collect();
+        let differ = apart_by(graph, &located.points, &located.indicators, &ones);
+        let each = graph.number(0.5 * 4.0f64.ln());
+        let term = graph.op("Mul", &[&differ, &each]);
+        exponent = graph.op("Sub", &[&exponent, &term]);
+    }
+    let kernel = graph.op("Exp", &[&exponent]);
+    let inverse = graph.numbers(
+        &[count, count],
+        &transposed_inverse(&features.factor, count),
+    );
+    graph.op("MatMul", &[&kernel, &inverse])
+}
+
+/// The transposed inverse of a lower triangular matrix, row after row.
+fn transposed_inverse(lower: &[f64], count: usize) -> Vec<f64> {
+    let mut inverse = vec![0.0; count * count];
+    for j in 0..count {
+        // Column j of the inverse solves L v = e_j, and is row j of its transpose.
+        let v = &mut inverse[j * count..(j + 1) * count];
+        for i in j..count {
+            let before: f64 = (j..i).map(|k| lower[i * count + k] * v[k]).sum();
+            let right = if i == j { 1.0 } else { 0.0 };
+            v[i] = (right - before) / lower[i * count + i];
+        }
+    }
+    inverse
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_inverse_of_a_triangle_times_it_is_one() {
+        let lower = [2.0, 0.0, 0.0, 1.0, 4.0, 0.0, -3.0, 0.5, 0.25];
+        let inverse = transposed_inverse(&lower, 3);
+        for i in 0..3 {
+            for j in 0..3 {
+                let entry: f64 = (0..3).map(|k| lower[i * 3 + k] * inverse[j * 3 + k]).sum();
+                assert!((entry - f64::from(u8::from(i == j))).abs() < 1e-15);
+            }
+        }
+    }
+}

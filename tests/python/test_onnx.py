@@ -1,0 +1,520 @@
+"""Models as ONNX files: checked by onnx, run by onnxruntime on the CPU, compared with the model itself."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import oblivio as ob
+
+COMMAND = Path(sys.executable).with_name("oblivio")
+DATA = Path(os.environ.get("OBLIVIO_DATA", Path(__file__).parents[3] / "shared" / "data"))
+# Many of these tables are small, and policies are used on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::oblivio.OblivioWarning")
+
+
+class Session:
+    """A model in onnxruntime."""
+
+    def __init__(self, data):
+        onnx.checker.check_model(data, full_check=True)
+        self.session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+        entries = self.session.get_modelmeta().custom_metadata_map
+        self.metadata = {key.removeprefix("oblivio."): value for key, value in entries.items()}
+        self.columns = json.loads(self.metadata["columns"])
+
+    def run(self, frame):
+        """The outputs by name, for the rows of a frame."""
+        frame = frame.reset_index(drop=True)
+
+        def tensor(column):
+            values = frame[column["name"]]
+            if column["type"] == "string":
+                text = values.astype(object).where(values.notna(), "").astype(str)
+                return np.array(text, dtype=object).reshape(-1, 1)
+            return np.asarray(pd.to_numeric(values), dtype=np.float64).reshape(-1, 1)
+
+        tensors = {column["name"]: tensor(column) for column in self.columns}
+        if self.metadata["inputs"] == "matrix":
+            tensors = {self.session.get_inputs()[0].name: np.hstack(list(tensors.values()))}
+        assert set(tensors) == {entry.name for entry in self.session.get_inputs()}
+        names = [output.name for output in self.session.get_outputs()]
+        return dict(zip(names, self.session.run(names, tensors), strict=True))
+
+    def scores(self, frame):
+        return self.run(frame)["score"]
+
+
+def same(found, expected, *, within=1e-9):
+    """Equal relative to the scale of the scores; refused rows in the same places."""
+    expected = np.asarray(expected, dtype=float).reshape(len(found), -1)
+    assert found.shape == expected.shape
+    scale = np.nanmax(np.abs(expected))
+    assert np.array_equal(np.isnan(found), np.isnan(expected))
+    assert np.nanmax(np.abs(found - expected)) <= within * scale
+
+
+def table(rows=240, seed=0, shift=0.0):
+    """Numbers and text, text and numbers among the sensitive columns, one of them with few levels."""
+    random = np.random.default_rng(seed)
+    age = random.gamma(9.0, 4.0, rows)
+    group = random.choice(["a", "b", "c"], rows, p=[0.5, 0.3, 0.2])
+    x = random.normal(size=(rows, 3)) + shift
+    x[:, 0] += age / 20 + (group == "b")
+    frame = pd.DataFrame(x, columns=["x0", "x1", "x2"])
+    frame["colour"] = random.choice(["red", "green", "blue"], rows)
+    frame["age"], frame["group"] = age, group
+    frame["level"] = random.integers(0, 3, rows).astype(float)
+    target = np.sin(x[:, 0] - shift) + 0.3 * (x[:, 1] - shift) + 0.1 * age + random.normal(scale=0.1, size=rows)
+    return frame, target
+
+
+def ridge(sensitive=("group",), **parameters):
+    return ob.ObliviousRidge(sensitive_feature_ids=list(sensitive), **{"alpha": 0.1, "standardize": True, **parameters})
+
+
+def fitted(model, rows=240, shift=0.0):
+    frame, target = table(rows, shift=shift)
+    return model.fit(frame, target), frame
+
+
+def agree(model, frame, **options):
+    same(Session(model.to_onnx(**options)).scores(frame), model.predict(frame))
+
+
+KERNELS = [
+    "rbf",
+    "laplacian",
+    "poly",
+    "linear",
+    "matern12",
+    "matern32",
+    "matern52",
+    "0.5 * rbf(gamma=0.2) + 2 * linear",
+    "rbf(gamma=0.1) * laplacian(gamma=0.05) + matern32(gamma=0.3)",
+    "3 * poly(degree=2, gamma=0.1, coef0=1) * rbf(gamma=0.1)",
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("components", [None, 40])
+def test_kernels(kernel, components):
+    model, frame = fitted(ridge(kernel=kernel, n_components=components))
+    agree(model, frame)
+    agree(model, table(1000, seed=1)[0])
+    agree(model, frame.iloc[:1])
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "matern32"])
+def test_random_waves(kernel):
+    model, frame = fitted(ridge(kernel=kernel, n_components=60, landmarks="fourier"))
+    agree(model, frame)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "matern12", "matern52"])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_data_far_from_the_origin(kernel, standardize):
+    model, _ = fitted(ridge(kernel=kernel, gamma=0.1, standardize=standardize), shift=1e4)
+    agree(model, table(500, seed=2, shift=1e4)[0])
+
+
+@pytest.mark.parametrize("mode", ["oblivious", "m-oblivious", "plain", "sensitive-free"])
+@pytest.mark.parametrize("strength", [0.4, 1.0])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_modes(mode, strength, intercept):
+    if mode != "oblivious" and strength != 1.0 and mode != "m-oblivious":
+        pytest.skip("this mode has no strength")
+    model, frame = fitted(ridge(("group", "age"), mode=mode, strength=strength, fit_intercept=intercept))
+    agree(model, frame)
+    names = {column["name"] for column in Session(model.to_onnx()).columns}
+    assert ("group" in names) == (mode in ("oblivious", "m-oblivious"))
+
+
+MEANS = [
+    {"conditional_mean": "cells", "cells": 6},
+    {"conditional_mean": "cells", "cells": 100, "min_rows": 1},
+    {"conditional_mean": "cells", "cells": 30, "min_rows": 12},
+    {"conditional_mean": "cells", "cells": 8, "binning": "uniform"},
+    {"conditional_mean": "cells", "cells": 8, "binning": "dyadic"},
+    {"conditional_mean": "smooth"},
+    {"conditional_mean": "linear"},
+    {"conditional_mean": "cells", "cells": 5, "shrinkage": True},
+    {"conditional_mean": "auto"},
+]
+COLUMNS = [("age",), ("group", "age"), ("group", "level"), ("level", "age", "group")]
+
+
+@pytest.mark.parametrize("means", MEANS, ids=str)
+@pytest.mark.parametrize("sensitive", COLUMNS, ids=",".join)
+@pytest.mark.parametrize("align", [None, "location-scale", "quantile"])
+def test_conditional_means_and_alignments(means, sensitive, align):
+    parameters = {"align": align, "align_strength": 0.8, "handle_unknown": "population", **means}
+    model, frame = fitted(ridge(sensitive, **parameters))
+    agree(model, frame)
+    new, _ = table(400, seed=3)
+    new.loc[:9, "group"] = "unheard of"
+    new.loc[10:19, "level"] = 17.0
+    new.loc[20:24, "age"] = [-1e6, 1e6, 0.0, -0.0, 500.0]
+    agree(model, new)
+
+
+@pytest.mark.parametrize("align", [None, "quantile", "location-scale"])
+@pytest.mark.parametrize("means", [{"conditional_mean": "cells", "cells": 4}, {"conditional_mean": "smooth"}], ids=str)
+def test_legitimate_factors(align, means):
+    model, frame = fitted(ridge(("group",), control_feature_ids=["age", "colour"], align=align, **means))
+    agree(model, frame)
+    roles = {c["name"]: (c["feature"], c["sensitive"]) for c in Session(model.to_onnx()).columns}
+    assert roles["age"] == (True, True)
+    assert roles["group"] == (False, True)
+
+
+def test_values_on_the_edges_of_bins():
+    model, frame = fitted(ridge(("age",), conditional_mean="cells", cells=100, min_rows=1))
+    new = frame.copy()
+    ages = np.sort(frame["age"].to_numpy())
+    new["age"] = ages
+    agree(model, new)
+    for toward in (-np.inf, np.inf):
+        new["age"] = np.nextafter(ages, toward)
+        agree(model, new)
+
+
+@pytest.mark.parametrize("policy", ["error", "population", "zero"])
+@pytest.mark.parametrize("column", ["group", "level", "colour"])
+def test_unknown_categories(policy, column):
+    model, frame = fitted(ridge(("group", "level"), handle_unknown=policy))
+    new = frame.iloc[:30].copy()
+    new.loc[3:5, column] = 99.0 if column == "level" else "unheard of"
+    if policy == "error":
+        with pytest.raises(ob.UnknownCategoryError):
+            model.predict(new)
+        expected = model.predict(frame.iloc[:30])
+        expected[3:6] = np.nan
+    else:
+        expected = model.predict(new)
+    same(Session(model.to_onnx()).scores(new), expected)
+
+
+def test_combinations_that_no_reference_row_has():
+    frame, target = table()
+    frame = frame[~((frame["group"] == "c") & (frame["level"] == 2.0))].reset_index(drop=True)
+    target = target[: len(frame)]
+    new = frame.iloc[:5].copy()
+    new.loc[2, ["group", "level"]] = ["c", 2.0]
+    refusing = ridge(("group", "level")).fit(frame, target)
+    with pytest.raises(ob.EmptyCellError):
+        refusing.predict(new)
+    found = Session(refusing.to_onnx()).scores(new)
+    assert np.array_equal(np.isnan(found[:, 0]), [False, False, True, False, False])
+    lenient = ridge(("group", "level"), handle_unknown="population").fit(frame, target)
+    agree(lenient, new)
+
+
+def test_values_outside_given_bounds_are_refused():
+    model = ridge(("age",), cells=8, binning="dyadic", sensitive_bounds=(0.0, 200.0))
+    model, frame = fitted(model)
+    new = frame.iloc[:4].copy()
+    new.loc[:3, "age"] = [-0.1, 0.0, 200.0, 200.1]
+    with pytest.raises(ob.InvalidInputError):
+        model.predict(new)
+    found = Session(model.to_onnx()).scores(new)
+    assert np.array_equal(np.isnan(found[:, 0]), [True, False, False, True])
+
+
+MISSING = [{"conditional_mean": "cells", "cells": 4}, {"conditional_mean": "smooth"}, {"conditional_mean": "linear"}]
+
+
+@pytest.mark.parametrize("policy", ["error", "category", "sensitive-free"])
+@pytest.mark.parametrize("means", MISSING, ids=str)
+@pytest.mark.parametrize("align", [None, "quantile"])
+def test_missing_sensitive_values(policy, means, align):
+    frame, target = table()
+    if policy != "error":
+        frame.loc[::7, "age"] = np.nan
+        frame.loc[::11, "group"] = None
+    model = ridge(("group", "age"), handle_missing=policy, align=align, handle_unknown="population", **means)
+    model.fit(frame, target)
+    new, _ = table(60, seed=4)
+    complete = model.predict(new)
+    new.loc[5:9, "age"] = np.nan
+    new.loc[9:12, "group"] = None
+    if policy == "error":
+        with pytest.raises(ob.InvalidInputError):
+            model.predict(new)
+        complete[5:13] = np.nan
+        expected = complete
+    else:
+        expected = model.predict(new)
+    same(Session(model.to_onnx()).scores(new), expected)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear", "matern32"])
+def test_features_that_are_no_numbers_have_no_score(bad, kernel):
+    model, frame = fitted(ridge(kernel=kernel))
+    new = frame.iloc[:3].copy()
+    expected = model.predict(new)
+    new.loc[1, "x1"] = bad
+    expected[1] = np.nan
+    same(Session(model.to_onnx()).scores(new), expected)
+    new = frame.iloc[:3].copy()
+    new.loc[1, "colour"] = None
+    same(Session(model.to_onnx()).scores(new), expected)
+
+
+def test_infinite_sensitive_values_have_no_score():
+    model, frame = fitted(ridge(("age",), conditional_mean="cells"))
+    new = frame.iloc[:3].copy()
+    new.loc[0, "age"] = np.inf
+    assert np.array_equal(np.isnan(Session(model.to_onnx()).scores(new)[:, 0]), [True, False, False])
+
+
+def classes(target, count, kind):
+    edges = np.quantile(target, np.arange(1, count) / count)
+    codes = np.searchsorted(edges, target)
+    if kind == "text":
+        return np.array(["low", "middle", "high"])[codes]
+    return codes * 10 if kind == "number" else codes.astype(bool)
+
+
+@pytest.mark.parametrize("estimator", [ob.ObliviousSVC, ob.ObliviousLogistic])
+@pytest.mark.parametrize(("count", "kind"), [(2, "text"), (2, "number"), (2, "truth"), (3, "text"), (3, "number")])
+@pytest.mark.parametrize("threshold", ["zero", "base-rate"])
+@pytest.mark.parametrize("align", [None, "quantile"])
+def test_classifiers(estimator, count, kind, threshold, align):
+    frame, target = table()
+    labels = classes(target, count, kind)
+    model = estimator(
+        sensitive_feature_ids=["group", "age"], standardize=True, threshold=threshold, align=align, cells=4
+    ).fit(frame, labels)
+    new, _ = table(300, seed=5)
+    session = Session(model.to_onnx())
+    outputs = session.run(new)
+    same(outputs["score"], model.decision_function(new))
+    expected = model.predict(new)
+    found = outputs["label"]
+    assert found.shape == (300,)
+    assert np.array_equal(found, expected.astype(float) if kind == "number" else expected.astype(str).astype(object))
+    if estimator is ob.ObliviousLogistic:
+        same(outputs["probabilities"], model.predict_proba(new))
+    else:
+        assert "probabilities" not in outputs
+
+
+@pytest.mark.parametrize("kind", ["text", "number"])
+@pytest.mark.parametrize("count", [2, 3])
+def test_refused_rows_have_no_class(kind, count):
+    frame, target = table()
+    model = ob.ObliviousLogistic(sensitive_feature_ids=["group"], standardize=True)
+    model.fit(frame, classes(target, count, kind))
+    new = frame.iloc[:3].copy()
+    new.loc[1, "group"] = "unheard of"
+    outputs = Session(model.to_onnx()).run(new)
+    assert np.isnan(outputs["score"][1]).all()
+    assert np.isnan(outputs["probabilities"][1]).all()
+    label = outputs["label"][1]
+    assert label == "" if kind == "text" else np.isnan(label)
+    assert not np.isnan(outputs["score"][[0, 2]]).any()
+
+
+def test_a_matrix_has_its_columns_in_the_metadata():
+    frame, target = table()
+    frame = frame.drop(columns=["colour", "group"])
+    model = ridge(("age", "level"), n_components=30).fit(frame, target)
+    session = Session(model.to_onnx(form="matrix"))
+    assert [column["name"] for column in session.columns] == ["x0", "x1", "x2", "age", "level"]
+    assert session.session.get_inputs()[0].shape == ["rows", 5]
+    agree(model, frame, form="matrix")
+    text, _ = fitted(ridge())
+    with pytest.raises(ob.InvalidInputError, match="column `colour` is text and has no place in a matrix"):
+        text.to_onnx(form="matrix")
+
+
+def test_names_that_mean_harm():
+    names = ["score", "label", "v1", "v2", "v", 'say "hi"', "ünï çødé ☃", "a b\tc", "rows", "{x}", "score_", "v_1"]
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(120, len(names))), columns=names)
+    frame["probabilities"] = random.choice(["", "\\n", "it's", "中文"], 120)
+    target = frame["score"] > 0
+    model = ob.ObliviousLogistic(sensitive_feature_ids=["probabilities", "v"], cells=3).fit(frame, target)
+    session = Session(model.to_onnx())
+    outputs = session.run(frame)
+    written = json.loads(session.metadata["outputs"])
+    assert written == {"score": "score__", "label": "label_", "probabilities": "probabilities_"}
+    same(outputs["score__"], model.decision_function(frame))
+
+
+def test_metadata():
+    model, _ = fitted(ridge(("group", "age"), strength=0.5, handle_unknown="population"))
+    session = Session(model.to_onnx())
+    found = session.metadata
+    assert found["version"] == ob.__version__
+    assert found["kernel"].startswith("rbf(gamma=")
+    assert (found["mode"], found["strength"]) == ("oblivious", "0.5")
+    assert json.loads(found["policies"])["unknown-category"] == "population"
+    assert found["holds-training-rows"] == "true"
+    assert Session(fitted(ridge(kernel="linear"))[0].to_onnx()).metadata["holds-training-rows"] == "false"
+
+
+def test_files_are_written_whole_and_the_same_each_time(tmp_path):
+    model, _ = fitted(ridge(("group", "age"), align="quantile"))
+    path = tmp_path / "model.onnx"
+    assert model.to_onnx(path) is None
+    assert path.read_bytes() == model.to_onnx()
+    model.save(tmp_path / "model.oblivio")
+    assert ob.load(tmp_path / "model.oblivio").to_onnx() == model.to_onnx()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["model.oblivio", "model.onnx"]
+    with pytest.raises(FileNotFoundError):
+        model.to_onnx(tmp_path / "nowhere" / "model.onnx")
+
+
+@pytest.mark.parametrize(
+    "kernel", ["rbf", "laplacian", "matern12", "matern32", "matern52", "rbf(gamma=0.1) + matern32"]
+)
+def test_single_precision_keeps_its_bound(kernel):
+    model, frame = fitted(ridge(("group", "age"), kernel=kernel, alpha=100.0, n_components=20), shift=1e4)
+    single = Session(model.to_onnx(dtype="float32")).scores(frame)
+    expected = model.predict(frame)
+    assert np.max(np.abs(single[:, 0] - expected)) <= 1e-5 * np.std(expected)
+    assert np.max(np.abs(single[:, 0] - expected)) > 0
+
+
+def test_single_precision_is_refused_with_the_number():
+    model, _ = fitted(ridge(alpha=1e-6))
+    with pytest.raises(ob.InvalidInputError, match=r"could be off by \d\.\de-?\d+ of the spread"):
+        model.to_onnx(dtype="float32")
+    for parameters, reason in [
+        ({"kernel": "poly"}, "has no bound"),
+        ({"n_components": 20, "landmarks": "fourier"}, "random waves has no bound"),
+        ({"align": "quantile", "n_components": 20, "alpha": 100.0}, "alignment of quantiles"),
+    ]:
+        model, _ = fitted(ridge(**parameters))
+        with pytest.raises(ob.InvalidInputError, match=reason):
+            model.to_onnx(dtype="float32")
+
+
+def test_settings_that_are_none():
+    model, _ = fitted(ridge())
+    with pytest.raises(ob.InvalidInputError, match="choose one of: columns, matrix"):
+        model.to_onnx(form="rows")
+    with pytest.raises(ob.InvalidInputError, match="choose one of: float64, float32"):
+        model.to_onnx(dtype="float16")
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_any_table(data):
+    rows = data.draw(st.integers(8, 40))
+    numbers = st.floats(-1e3, 1e3, allow_nan=False)
+    texts = st.sampled_from(["", "x", "yy", "ü", "0"])
+    frame = pd.DataFrame(
+        {
+            "a": data.draw(st.lists(numbers, min_size=rows, max_size=rows)),
+            "b": data.draw(st.lists(texts, min_size=rows, max_size=rows)),
+            "s": data.draw(st.lists(texts, min_size=rows, max_size=rows)),
+            "t": data.draw(st.lists(numbers, min_size=rows, max_size=rows)),
+        }
+    )
+    target = np.arange(rows) % 5 + frame["a"] / 1e3
+    model = ob.ObliviousRidge(
+        sensitive_feature_ids=["s", "t"],
+        standardize=True,
+        conditional_mean=data.draw(st.sampled_from(["cells", "smooth", "linear"])),
+        align=data.draw(st.sampled_from([None, "location-scale", "quantile"])),
+        handle_unknown="population",
+    ).fit(frame, target)
+    new = frame.sample(rows, replace=True, random_state=0)
+    new["t"] = new["t"].to_numpy()[::-1]
+    agree(model, new)
+
+
+def command(*arguments):
+    run = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def by_the_command(model, rows, folder, extension):
+    """Scores and labels of `oblivio predict` on the saved file."""
+    data = folder / f"rows.{extension}"
+    (rows.to_csv if extension == "csv" else rows.to_parquet)(data, index=False)
+    command("predict", model, data, "-o", folder / "scores.parquet")
+    return pd.read_parquet(folder / "scores.parquet")
+
+
+def by_the_crate(model, rows):
+    """Scores of `Model::predict` in a program of a few lines of Rust."""
+    numbers = [c for c in rows if rows[c].dtype.kind in "fi"]
+    columns = [
+        {"name": c, "numbers": rows[c].tolist()} if c in numbers else {"name": c, "texts": rows[c].tolist()}
+        for c in rows
+    ]
+    root = Path(__file__).parents[2]
+    run = subprocess.run(
+        ["cargo", "run", "--quiet", "-p", "oblivio", "--example", "predict", "--", str(model)],
+        input=json.dumps(columns),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=root,
+    )
+    assert run.returncode == 0, run.stderr
+    return np.array(json.loads(run.stdout)).T
+
+
+def four_ways(model, rows, tmp_path):
+    """Python, the command line, Rust and onnxruntime give the same scores."""
+    saved = tmp_path / "model.oblivio"
+    model.save(saved)
+    classifies = hasattr(model, "decision_function")
+    expected = model.decision_function(rows) if classifies else model.predict(rows)
+    for extension in ("csv", "parquet"):
+        written = by_the_command(saved, rows, tmp_path, extension)
+        same(written[[c for c in written if c.startswith("score")]].to_numpy(), expected, within=1e-12)
+        if classifies:
+            assert written["label"].tolist() == model.predict(rows).astype(str).tolist()
+    same(by_the_crate(saved, rows), expected, within=1e-12)
+    command("export", saved, "-o", tmp_path / "model.onnx")
+    assert (tmp_path / "model.onnx").read_bytes() == model.to_onnx()
+    outputs = Session(model.to_onnx()).run(rows)
+    same(outputs["score"], expected)
+    if classifies:
+        assert outputs["label"].astype(str).tolist() == model.predict(rows).astype(str).tolist()
+
+
+@pytest.mark.parametrize("align", [None, "quantile"])
+@pytest.mark.parametrize("learner", ["ridge", "logistic"])
+def test_four_ways_on_admissions(tmp_path, align, learner):
+    admissions = ob.datasets.admissions(600)
+    sensitive = list(admissions.sensitive.columns)
+    X = pd.concat([admissions.features, admissions.sensitive], axis=1)
+    target = admissions.targets.iloc[:, 0]
+    parameters = {"sensitive_feature_ids": sensitive, "standardize": True, "align": align}
+    if learner == "ridge":
+        model = ob.ObliviousRidge(**parameters, handle_unknown="population")
+    else:
+        model = ob.ObliviousLogistic(**parameters, handle_unknown="population")
+        target = np.where(target > np.median(target), "admitted", "refused")
+    four_ways(model.fit(X.iloc[:400], target[:400]), X.iloc[400:].reset_index(drop=True), tmp_path)
+
+
+def test_four_ways_on_adult(tmp_path):
+    path = DATA / "adult_train.csv"
+    if not path.exists():
+        pytest.skip(f"adult_train.csv is not in {DATA}: set OBLIVIO_DATA to the folder of the real tables")
+    frame = pd.read_csv(path)
+    target = frame.pop("income").str.strip(" .")
+    model = ob.ObliviousLogistic(
+        sensitive_feature_ids=["sex", "race", "age"], standardize=True, n_components=150, handle_unknown="population"
+    )
+    model.fit(frame.iloc[:8000], target[:8000])
+    four_ways(model, frame.iloc[8000:9000].reset_index(drop=True), tmp_path)
