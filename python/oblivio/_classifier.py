@@ -140,6 +140,8 @@ class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc
         control_features: Any = None,
         sample_weight: Any = None,
         min_rows: int = 30,
+        small: str = "error",
+        date: str | None = None,
     ) -> list[Drift] | list[list[Drift]]:
         """Take the offsets from new rows, which need no labels: for when the features have drifted since the fit.
 
@@ -152,14 +154,18 @@ class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc
         sample_weight : array of shape (n_samples,), default=None
             How often each row counts.
         min_rows : int, default=30
-            A cell with fewer new rows keeps its mean.
+            New rows that every cell needs.
+        small : {"error", "keep"}, default="error"
+            Whether cells with fewer are refused or keep their means.
+        date : str, default=None
+            What ``history_`` will say of the time.
 
         Returns
         -------
         list of Drift
             One for each cell; a list of such lists, one for each class, if there are more than two.
         """
-        drifts = self._renew(X, sensitive_features, sample_weight, min_rows, control_features)
+        drifts = self._renew(X, sensitive_features, sample_weight, (min_rows, small, date), control_features)
         return drifts[0] if len(drifts) == 1 else drifts
 
     def _classifier_settings(

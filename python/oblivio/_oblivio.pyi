@@ -90,11 +90,16 @@ class ScoreModel:
         table: _Table,
         sensitive_columns: Sequence[_Column],
         weights: _Numbers | None,
-        least: int,
+        rule: tuple[int, str, str | None],
         progress: _Progress = None,
     ) -> tuple[
         ScoreModel, list[list[tuple[str, int, float, float, float | None, float, float, bool]]], dict[str, int]
     ]: ...
+    def reduce(
+        self, landmarks: int, seed: int, date: str | None = None, progress: _Progress = None
+    ) -> ScoreModel: ...
+    @property
+    def holdings(self) -> tuple[str, int, int, int]: ...
     def to_bytes(self) -> bytes: ...
     def to_onnx(self, form: str, precision: str) -> bytes: ...
     @staticmethod

@@ -33,6 +33,8 @@ class Regression(RegressorMixin, Saved, Scored):  # type: ignore[misc]
         control_features: Any = None,
         sample_weight: Any = None,
         min_rows: int = 30,
+        small: str = "error",
+        date: str | None = None,
     ) -> list[Drift]:
         """Take the offsets from new rows, which need no labels: for when the features have drifted since the fit.
 
@@ -45,14 +47,18 @@ class Regression(RegressorMixin, Saved, Scored):  # type: ignore[misc]
         sample_weight : array of shape (n_samples,), default=None
             How often each row counts.
         min_rows : int, default=30
-            A cell with fewer new rows keeps its mean.
+            New rows that every cell needs.
+        small : {"error", "keep"}, default="error"
+            Whether cells with fewer are refused or keep their means.
+        date : str, default=None
+            What ``history_`` will say of the time.
 
         Returns
         -------
         list of Drift
             One for each cell.
         """
-        return self._renew(X, sensitive_features, sample_weight, min_rows, control_features)[0]
+        return self._renew(X, sensitive_features, sample_weight, (min_rows, small, date), control_features)[0]
 
     def predict(self, X: Any, *, sensitive_features: Any = None, control_features: Any = None) -> np.ndarray[Any, Any]:
         """Predict: h(x) − t·b(s).

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import os
 from typing import Any, NamedTuple
 
@@ -42,6 +44,27 @@ class Drift(NamedTuple):
     offset_before: float
     offset_after: float
     kept: bool
+
+
+class Holdings(NamedTuple):
+    """What a model, and so its file, gives away of the rows of its fit besides sums over them.
+
+    Attributes
+    ----------
+    what : str
+        "rows" on the exact path, "landmarks" (which are rows of the fit too), or "nothing".
+    rows : int
+        How many.
+    features : int
+        The features of each, as encoded.
+    sensitive_values : int
+        Combinations of sensitive values, where the conditional mean is smooth.
+    """
+
+    what: str
+    rows: int
+    features: int
+    sensitive_values: int
 
 
 class Scored(ScoresOnClusters, ObliviousEstimator):
@@ -92,7 +115,12 @@ class Scored(ScoresOnClusters, ObliviousEstimator):
         return scores
 
     def _renew(
-        self, X: Any, sensitive_features: Any, sample_weight: Any, min_rows: int, control_features: Any = None
+        self,
+        X: Any,
+        sensitive_features: Any,
+        sample_weight: Any,
+        rule: tuple[int, str, str | None],
+        control_features: Any = None,
     ) -> list[list[Drift]]:
         """New offsets; for each score how far every cell has drifted."""
         model = self._fitted_model()
@@ -104,11 +132,12 @@ class Scored(ScoresOnClusters, ObliviousEstimator):
         features, sensitive = self._read_new(
             X, sensitive_features, "refresh", needed=True, control_features=control_features
         )
+        min_rows, small, date = rule
         self.model_, drifts, uses = model.refresh(
             features.table(),
             sensitive or [],
             self._weights(sample_weight, features.rows),
-            count("min_rows", min_rows),
+            (count("min_rows", min_rows), text("small", small), None if date is None else text("date", date)),
             self._progress(),
         )
         warn([], uses)
@@ -150,6 +179,58 @@ class Scored(ScoresOnClusters, ObliviousEstimator):
     def _fitted_model(self) -> _oblivio.ScoreModel:
         check_is_fitted(self, "model_")
         return self.model_
+
+    def reduce(self, n_landmarks: int, *, random_state: int = 0, date: str | None = None) -> Any:
+        """The same model on fewer points: smaller, faster to score, and holding fewer rows of the fit.
+
+        Each score becomes the nearest function to it on landmarks among its points. ``history_[-1]["reduce"]`` says what
+        that costs: how far scores have moved at the points (``root-mean-square``, ``largest``) beside their ``spread``, and
+        how far any like them can have (``bound``). Offsets stay as they were; :meth:`refresh` renews them.
+
+        Parameters
+        ----------
+        n_landmarks : int
+            At least 1 and below the number of points.
+        random_state : int, default=0
+            The seed of their choice.
+        date : str, default=None
+            What ``history_`` will say of the time.
+
+        Returns
+        -------
+        estimator
+            A new one; this one stays as it is.
+        """
+        model = self._fitted_model()
+        reduced = copy.copy(self)
+        reduced.model_ = model.reduce(
+            count("n_landmarks", n_landmarks),
+            count("random_state", random_state),
+            None if date is None else text("date", date),
+            self._progress(),
+        )
+        return reduced
+
+    @property
+    def history_(self) -> list[dict[str, Any]]:
+        """What was done to the model since its fit: refreshes and reductions, each with its numbers."""
+        history: list[dict[str, Any]] = json.loads(self._fitted_model().card()).get("history", [])
+        return history
+
+    @property
+    def dependence_(self) -> list[dict[str, float]]:
+        """The share of each score's variance that the cells explain, at the fit.
+
+        ``before`` the offset, ``after`` it, and as ``expected`` if they had nothing to do with each other; on rows of
+        the fit, which flatter a model. Empty without sensitive features, or where it would take another pass.
+        """
+        found: list[dict[str, float]] = json.loads(self._fitted_model().card()).get("dependence", [])
+        return found
+
+    @property
+    def holdings_(self) -> Holdings:
+        """What the model, and so its file, gives away of the rows of its fit."""
+        return Holdings(*self._fitted_model().holdings)
 
     @property
     def n_components_(self) -> int | None:

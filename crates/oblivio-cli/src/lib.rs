@@ -80,7 +80,7 @@ fn perform(cli: Cli) -> anyhow::Result<i32> {
         Command::Frontier(args) => cmd::frontier::run(&args, &pool()?),
         Command::Bounds(args) => cmd::bounds::run(&args, &pool()?),
         Command::Release(args) => cmd::release::run(&args, &pool()?),
-        Command::Inspect(args) => cmd::inspect::run(&args),
+        Command::Inspect(args) => cmd::inspect::run(&args, &pool()?),
         Command::Export(args) => cmd::export::run(&args, &pool()?),
         Command::Refresh(args) => cmd::refresh::run(&args, &pool()?),
         Command::Simulate(args) => cmd::simulate::run(&args),

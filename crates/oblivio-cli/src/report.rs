@@ -115,11 +115,16 @@ pub(crate) fn cells(out: &mut dyn Write, title: &str, lines: &[CellLine]) -> io:
 
 /// The correlation ratio in a sentence.
 pub(crate) fn ratio(before: CorrelationRatio, after: CorrelationRatio) -> String {
+    explained(before.value, after.value, after.expected)
+}
+
+/// The share of a score's variance that the cells explain, before and after, and what it would be if they had nothing to do with it.
+pub(crate) fn explained(before: f64, after: f64, expected: f64) -> String {
     format!(
         "share of the score's variance that the cells explain: {} before, {} after ({} expected if independent)",
-        number(before.value),
-        number(after.value),
-        number(after.expected)
+        number(before),
+        number(after),
+        number(expected)
     )
 }
 

@@ -206,6 +206,18 @@ pub enum Error {
     )]
     TooLarge { rows: usize, gigabytes: f64 },
 
+    /// Cells with too few new rows for new offsets.
+    #[error(
+        "{} of {cells} cells have fewer than {needed} new rows: {}; give more rows, ask for fewer (min-rows), or keep such cells as they were (keep-small)",
+        small.len(),
+        few(small)
+    )]
+    SmallCells {
+        small: Vec<(String, usize)>,
+        cells: usize,
+        needed: usize,
+    },
+
     /// Moments that cannot be added or taken apart.
     #[error("these moments do not go together: {problem}; gather both by one plan")]
     UnlikeMoments { problem: &'static str },
@@ -231,6 +243,19 @@ pub enum Error {
     /// The caller asked to stop.
     #[error("the computation was interrupted")]
     Interrupted,
+}
+
+/// Cells and their rows, the first few of many.
+fn few(cells: &[(String, usize)]) -> String {
+    const NAMED: usize = 5;
+    let named = cells.iter().take(NAMED);
+    let mut words: Vec<String> = named
+        .map(|(cell, rows)| format!("{cell} ({rows})"))
+        .collect();
+    if cells.len() > NAMED {
+        words.push(format!("and {} more", cells.len() - NAMED));
+    }
+    words.join(", ")
 }
 
 /// Something accepted that the user should know of.

@@ -23,6 +23,7 @@ mod classes;
 mod column;
 mod conditional_mean;
 mod conditioning;
+mod dependence;
 mod encoder;
 mod error;
 mod features;
@@ -62,6 +63,7 @@ pub use bound::*;
 pub use classes::{ClassWeights, Classes, Threshold};
 pub use column::{Column, MISSING, Values};
 pub use conditional_mean::ConditionalMean;
+pub use dependence::Dependence;
 pub use encoder::{Encoder, Scaling};
 pub use error::{Error, Result, Warning};
 pub use features::{FeatureFit, FeatureSettings, ObliviousFeatures};
@@ -78,7 +80,9 @@ pub use kernel::{Gamma, Kernel, KernelMatrix, Lower, Side, Smoothness};
 pub use landmarks::{Components, FeatureMap, Selection};
 pub use manifold::{Certify, LowerBound, Manifold, Projected, Region, Search, Span, Stepped};
 pub use model::{
-    Card, Checkpoint, KernelModel, KernelSettings, Labels, Model, Roles, Transformer, kind_of,
+    Card, Change, Checkpoint, Held, Holdings, KernelModel, KernelSettings, Labels, Loss, Model,
+    ModelRefresh, Reduce, Reduction, Refreshed, Renewed, Roles, Step, Transformer, kind_of,
+    version_of,
 };
 pub use moments::{Batch, Design, Moments, Plan, SensitiveRows};
 pub use named::{Named, nearest};
@@ -89,7 +93,7 @@ pub use points::Points;
 pub use predictor::{Offsets, Prediction, Predictor, SmoothOffsets};
 pub use random::{drawn, sample};
 pub use reference::{Reference, Split};
-pub use refresh::{Drift, Refresh};
+pub use refresh::{Drift, Refresh, Renewal, SmallCells};
 pub use release::*;
 pub use sensitive::{Kind, Sensitive};
 pub use sensitive_free::{Parity, Restraint};

@@ -6,12 +6,60 @@ use crate::align::{Alignment, SampledScores, given};
 use crate::error::{Error, Result};
 use crate::learn::dot;
 use crate::moments::{CellFeatures, Moments, SAMPLE, SensitivePlan, SensitiveSums, Sums};
+use crate::named::Named;
 use crate::partition::{Partition, Place, Smooth, Uses};
 use crate::points::Points;
 use crate::predictor::{Offsets, Predictor, SmoothOffsets};
 use crate::sensitive::Sensitive;
 use crate::spread::Spread;
 use crate::watch::Watch;
+
+/// How many new rows a cell needs, and what becomes of cells that have fewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Renewal {
+    /// The fewest new rows of a cell; never less than one.
+    pub least: usize,
+    /// What becomes of cells with fewer.
+    pub small: SmallCells,
+}
+
+/// What becomes of cells with too few new rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SmallCells {
+    /// The refresh is refused.
+    #[default]
+    Refuse,
+    /// They keep their mean and their share of the population. A regression on S is renewed all the same: it is one of all rows.
+    Keep,
+}
+
+impl Named for SmallCells {
+    const WHAT: &'static str = "policy for small cells";
+    const NAMES: &'static [(&'static str, Self)] = &[("error", Self::Refuse), ("keep", Self::Keep)];
+}
+
+impl Default for Renewal {
+    fn default() -> Self {
+        Self {
+            least: 30,
+            small: SmallCells::default(),
+        }
+    }
+}
+
+impl Renewal {
+    /// At least so many rows; cells with fewer stay as they were.
+    pub fn keeping(least: usize) -> Self {
+        Self {
+            least,
+            small: SmallCells::Keep,
+        }
+    }
+
+    fn is_small(self, rows: usize) -> bool {
+        rows < self.least.max(1)
+    }
+}
 
 /// How the score before the offset has moved in one cell since the fit.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +77,7 @@ pub struct Drift {
     pub z: Option<f64>,
     /// The offset at the fit, and the one from now on.
     pub offsets: (f64, f64),
-    /// Whether there were too few new rows, so that the cell keeps its mean and its share of the population.
+    /// Whether there were too few new rows, so that the cell keeps its mean and its share of the population; see [`SmallCells::Keep`].
     pub kept: bool,
 }
 
@@ -90,7 +138,7 @@ impl Predictor {
     pub fn refresh_from(
         &self,
         moments: &Moments,
-        least: usize,
+        renewal: Renewal,
         watch: &Watch,
     ) -> Result<(Self, Vec<Drift>)> {
         let offsets = self.refreshable()?;
@@ -116,7 +164,7 @@ impl Predictor {
                     problem: "the predictor's offsets are a regression on other features",
                 });
             }
-            return self.refresh_smooth(&sums.cells(plan)?, &sums, &weights, least);
+            return self.refresh_smooth(&sums.cells(plan)?, &sums, &weights, renewal);
         }
         let SensitiveSums::Cells {
             cuts,
@@ -163,7 +211,7 @@ impl Predictor {
                 cell.spread.squares = variance * cell.spread.weight;
             }
         }
-        renew(self, &cells, least)
+        renew(self, &cells, renewal)
     }
 
     /// The offsets of new rows whose moments are those of features of S.
@@ -172,7 +220,7 @@ impl Predictor {
         cells: &CellFeatures,
         sums: &Sums,
         weights: &[f64],
-        least: usize,
+        renewal: Renewal,
     ) -> Result<(Self, Vec<Drift>)> {
         let renewed = cells.offsets(weights, &sums.origin, self.strength());
         let mass = renewed.partition.mass();
@@ -191,7 +239,7 @@ impl Predictor {
                 },
             })
             .collect();
-        let (predictor, drift) = renew(self, &scores, least)?;
+        let (predictor, drift) = renew(self, &scores, renewal)?;
         Ok(predictor.with_smooth(renewed.smooth, renewed.partition.smooth, drift))
     }
 
@@ -277,10 +325,9 @@ impl Refresh {
         Ok(())
     }
 
-    /// The predictor with new offsets, the drift of every cell, and how often rows needed a policy. Cells with fewer than
-    /// `least` new rows stay as they were.
-    pub fn finish(self, least: usize) -> Result<(Predictor, Vec<Drift>, Uses)> {
-        let (mut predictor, mut drift) = renew(&self.predictor, &self.cells, least)?;
+    /// The predictor with new offsets, the drift of every cell, and how often rows needed a policy.
+    pub fn finish(self, renewal: Renewal) -> Result<(Predictor, Vec<Drift>, Uses)> {
+        let (mut predictor, mut drift) = renew(&self.predictor, &self.cells, renewal)?;
         let mut sampled = self.sampled.map(|sampled| sampled.finish(&|_| true));
         let of = predictor.refreshable()?.partition.smooth.clone();
         if let (Some(sums), Some(of)) = (self.smooth, of) {
@@ -291,7 +338,13 @@ impl Refresh {
             }
         }
         if let (Some(old), Some(sampled)) = (&self.predictor.alignment, sampled) {
-            predictor.alignment = Some(realign(&self.predictor, old, &predictor, &sampled, least)?);
+            predictor.alignment = Some(realign(
+                &self.predictor,
+                old,
+                &predictor,
+                &sampled,
+                renewal,
+            )?);
         }
         Ok((predictor, drift, self.uses))
     }
@@ -357,14 +410,14 @@ impl SmoothScores {
     }
 }
 
-/// The alignment of a predictor with new offsets. In cells with fewer than `least` sampled rows the distribution stays: h has the one
+/// The alignment of a predictor with new offsets. In cells with too few sampled rows the distribution stays: h has the one
 /// it had, and the score differs by the change of the offset.
 fn realign(
     before: &Predictor,
     old: &Alignment,
     after: &Predictor,
     sampled: &SampledScores,
-    least: usize,
+    renewal: Renewal,
 ) -> Result<Alignment> {
     let (was, is) = (before.refreshable()?, after.refreshable()?);
     let scores = after.less_offsets(&sampled.before, &sampled.assignment);
@@ -376,7 +429,7 @@ fn realign(
             *rows += 1;
         }
     }
-    let kept = |cell: usize| rows.get(cell).is_none_or(|rows| *rows < least.max(1));
+    let kept = |cell: usize| rows.get(cell).is_none_or(|rows| renewal.is_small(*rows));
     let shift = |cell: usize| is.strength * (was.taken(cell) - is.taken(cell));
     Ok(new.keeping(old, &kept, &shift, is.partition.mass()))
 }
@@ -384,16 +437,25 @@ fn realign(
 fn renew(
     predictor: &Predictor,
     cells: &[CellScores],
-    least: usize,
+    renewal: Renewal,
 ) -> Result<(Predictor, Vec<Drift>)> {
     let offsets = predictor.refreshable()?;
     let old = &offsets.partition;
-    let kept = |c: usize| cells[c].rows < least.max(1);
-    if (0..cells.len()).all(kept) {
+    let kept = |c: usize| renewal.is_small(cells[c].rows);
+    let small: Vec<usize> = (0..cells.len()).filter(|&c| kept(c)).collect();
+    if renewal.small == SmallCells::Refuse && !small.is_empty() {
+        let named = |c: &usize| (old.label(*c), cells[*c].rows);
+        return Err(Error::SmallCells {
+            small: small.iter().map(named).collect(),
+            cells: cells.len(),
+            needed: renewal.least.max(1),
+        });
+    }
+    if small.len() == cells.len() {
         return Err(Error::TooFewRows {
             what: "the largest cell of the new table",
             found: cells.iter().map(|cell| cell.rows).max().unwrap_or(0),
-            needed: least.max(1),
+            needed: renewal.least.max(1),
         });
     }
     let old_mass: f64 = old.mass().iter().sum();

@@ -11,8 +11,8 @@ use faer::{Mat, MatRef};
 use oblivio::learn::{Intercept, Learner};
 use oblivio::{
     AlignMethod, AlignRule, Alignment, Assignment, Checkpoint, Column, Components, Error, Fit,
-    Given, Mode, Named, Points, Policies, Reference, Scaling, Sensitive, SensitiveRows, Settings,
-    StreamFit, Survey, Threshold, Training, UnseenCategory,
+    Given, Mode, Named, Points, Policies, Reference, Renewal, Scaling, Sensitive, SensitiveRows,
+    Settings, StreamFit, Survey, Threshold, Training, UnseenCategory,
 };
 use rand::RngExt;
 use rand_distr::StandardNormal;
@@ -938,7 +938,7 @@ fn new_rows_renew_the_alignment_and_small_cells_keep_theirs() {
             .update(&part.points, &sensitive, None, &watch())
             .unwrap();
     }
-    let (renewed, drift, _) = refresh.finish(30).unwrap();
+    let (renewed, drift, _) = refresh.finish(Renewal::keeping(30)).unwrap();
     assert!(drift[2].kept && !drift[0].kept);
     let scores = |predictor: &oblivio::Predictor| {
         let sensitive = moved.sensitive(Cut::Group);
@@ -960,7 +960,7 @@ fn new_rows_renew_the_alignment_and_small_cells_keep_theirs() {
     let sensitive = train.sensitive(Cut::Group);
     same.update(&train.points, &sensitive, None, &watch())
         .unwrap();
-    let (same, ..) = same.finish(1).unwrap();
+    let (same, ..) = same.finish(Renewal::keeping(1)).unwrap();
     assert!(apart(&scores(&same), &before) < 1e-8 * size(&before));
 }
 
@@ -1033,7 +1033,7 @@ fn a_fit_taken_up_again_is_aligned_alike_and_moments_alone_are_not_enough() {
                 let refused = settings.fit_moments(&moments, &watch());
                 assert!(matches!(refused, Err(Error::InvalidParameter { .. })));
                 assert!(matches!(
-                    whole.refresh_from(&moments, 1, &watch()),
+                    whole.refresh_from(&moments, Renewal::keeping(1), &watch()),
                     Err(Error::InvalidParameter { .. })
                 ));
             }

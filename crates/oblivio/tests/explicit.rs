@@ -11,8 +11,8 @@ use std::sync::Arc;
 use common::{CUTS, Cut, Table, apart, settings, size, watch};
 use oblivio::learn::{Intercept, Ridge, Solver};
 use oblivio::{
-    Batch, Components, Error, FeatureMap, Mode, Moments, Plan, Points, Reference, Selection,
-    Sensitive, SensitiveRows, Settings, Training, correlation_ratio,
+    Batch, Components, Error, FeatureMap, Mode, Moments, Plan, Points, Reference, Renewal,
+    Selection, Sensitive, SensitiveRows, Settings, Training, correlation_ratio,
 };
 use proptest::prelude::*;
 
@@ -493,13 +493,16 @@ fn new_rows_refresh_the_offsets_and_drift_is_seen() {
             .update(&part.table.points, &part.sensitive, None, &watch())
             .unwrap();
     }
-    let (renewed, drift, _) = refresh.finish(30).unwrap();
+    let (renewed, drift, _) = refresh.finish(Renewal::keeping(30)).unwrap();
     assert!(gap(&fit.predictor) > 0.1 && gap(&renewed) < 1e-10);
     let z: Vec<f64> = drift.iter().map(|d| d.z.unwrap().abs()).collect();
     assert!(z[0] > 8.0 && z[1..].iter().all(|z| *z < 4.0), "{z:?}");
     // The same from moments alone, but for the pooled deviation.
     let gathered = moments(&plan(&table, &settings, cut), &moved, &all(&moved), cut);
-    let (again, by_moments) = fit.predictor.refresh_from(&gathered, 30, &watch()).unwrap();
+    let (again, by_moments) = fit
+        .predictor
+        .refresh_from(&gathered, Renewal::keeping(30), &watch())
+        .unwrap();
     assert!(
         apart(
             &again.offsets().unwrap().by_cell,
@@ -515,7 +518,10 @@ fn new_rows_refresh_the_offsets_and_drift_is_seen() {
     let part = Part::of(&moved, &all(&moved)[..40], cut);
     few.update(&part.table.points, &part.sensitive, None, &watch())
         .unwrap();
-    assert!(matches!(few.finish(100_000), Err(Error::TooFewRows { .. })));
+    assert!(matches!(
+        few.finish(Renewal::keeping(100_000)),
+        Err(Error::TooFewRows { .. })
+    ));
 }
 
 /// Products of waves average to the kernel: with m frequencies the standard deviation is at most √(1/(2m)).

@@ -7,8 +7,8 @@ use common::{apart, cell_means, range, watch};
 use oblivio::learn::{Intercept, Learner};
 use oblivio::{
     Batch, CellCount, Classes, Column, Components, Error, Fit, Missing, Mode, Model, Points,
-    Policies, Prediction, Reference, Roles, Scaling, Sensitive, SensitiveRows, Settings, Survey,
-    Threshold, Training, UnseenCategory, Warning,
+    Policies, Prediction, Reference, Renewal, Roles, Scaling, Sensitive, SensitiveRows, Settings,
+    Survey, Threshold, Training, UnseenCategory, Warning,
 };
 
 const ROWS: usize = 240;
@@ -407,7 +407,7 @@ fn a_stream_gives_the_model_of_the_table_in_memory() {
         refresh
             .update(&points, &rows.sensitive(), None, &watch())
             .unwrap();
-        let (renewed, _, uses) = refresh.finish(1).unwrap();
+        let (renewed, _, uses) = refresh.finish(Renewal::keeping(1)).unwrap();
         assert_eq!(uses.sensitive_free, ROWS - rows.complete().len());
         assert_eq!(renewed.fallback(), model.predictor().fallback());
     }
@@ -563,10 +563,10 @@ fn joined_cells_are_refreshed_from_moments_as_from_rows() {
     refresh
         .update(&newer.points(), &newer.sensitive(), None, &watch())
         .unwrap();
-    let (by_rows, drift, _) = refresh.finish(1).unwrap();
+    let (by_rows, drift, _) = refresh.finish(Renewal::keeping(1)).unwrap();
     let (by_moments, pooled) = fit
         .predictor
-        .refresh_from(&gathered(&newer), 1, &watch())
+        .refresh_from(&gathered(&newer), Renewal::keeping(1), &watch())
         .unwrap();
     let offsets = |p: &oblivio::Predictor| p.offsets().unwrap().by_cell.clone();
     assert!(apart(&offsets(&by_rows), &offsets(&by_moments)) < 1e-9);

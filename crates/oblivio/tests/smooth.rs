@@ -10,8 +10,8 @@ use common::{apart, generator, size, watch};
 use oblivio::{
     Batch, CellCount, Column, Components, Encoder, Error, Estimator, FeatureSettings, Fit, Kernel,
     KernelModel, KernelSettings, Missing, Mode, Model, Moments, Offsets, PartitionRule, Points,
-    Policies, Prediction, Reference, Sensitive, SensitiveRows, Settings, Training, UnseenCategory,
-    correlation_ratio,
+    Policies, Prediction, Reference, Renewal, Sensitive, SensitiveRows, Settings, Training,
+    UnseenCategory, correlation_ratio,
 };
 use rand::RngExt;
 use rand_distr::StandardNormal;
@@ -553,10 +553,10 @@ fn moments_of_parts_merge_refresh_and_travel() {
     refresh
         .update(&table.points, &sensitive, None, &watch())
         .unwrap();
-    let (renewed, _, _) = refresh.finish(1).unwrap();
+    let (renewed, _, _) = refresh.finish(Renewal::keeping(1)).unwrap();
     let (from, _) = whole
         .predictor
-        .refresh_from(&gather(0..200), 1, &watch())
+        .refresh_from(&gather(0..200), Renewal::keeping(1), &watch())
         .unwrap();
     for predictor in [renewed, from] {
         let after = predictor

@@ -5,34 +5,47 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use oblivio::{
-    Basis, Kind, Mode, Model, Named, Offsets, Partition, Predictor, Release, Transformer, kind_of,
+    Change, Encoder, Held, Holdings, Kind, Mode, Model, Named, Offsets, Partition, Predictor,
+    Release, Step, Transformer, kind_of, version_of,
 };
+use rayon::ThreadPool;
 use serde_json::json;
 
-use crate::report::{self, CellLine};
+use super::reduce;
+use crate::report::{self, CellLine, counted, number};
 
 /// Say what a model file holds
 ///
-/// In words or as JSON. Nothing in the file is run.
+/// In words or as JSON. Nothing in the file is run. With --reduce, writes the model on fewer points and says what that costs.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Model file
-    model: PathBuf,
+    pub(super) model: PathBuf,
     /// Print as JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) reduce: reduce::Args,
 }
 
-pub(crate) fn run(args: &Args) -> Result<()> {
-    match (read(&args.model)?, args.json) {
-        (Stored::Model(model), true) => report::json(&as_json(&model)),
-        (Stored::Model(model), false) => report::to_stdout(|out| print(&model, out)),
-        (Stored::Features(features), true) => report::json(&features_json(&features)),
+pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
+    let (stored, version) = read(&args.model)?;
+    if args.reduce.is_asked() {
+        let model = model_of(stored, &args.model)?;
+        return reduce::run(args, &model, pool);
+    }
+    let version = &version;
+    match (stored, args.json) {
+        (Stored::Model(model), true) => report::json(&as_json(&model, version)),
+        (Stored::Model(model), false) => report::to_stdout(|out| print(&model, version, out)),
+        (Stored::Features(features), true) => report::json(&features_json(&features, version)),
         (Stored::Features(features), false) => {
-            report::to_stdout(|out| print_features(&features, out))
+            report::to_stdout(|out| print_features(&features, version, out))
         }
-        (Stored::Release(release), true) => report::json(&release_json(&release)),
-        (Stored::Release(release), false) => report::to_stdout(|out| print_release(&release, out)),
+        (Stored::Release(release), true) => report::json(&release_json(&release, version)),
+        (Stored::Release(release), false) => {
+            report::to_stdout(|out| print_release(&release, version, out))
+        }
     }
 }
 
@@ -51,7 +64,11 @@ pub(crate) enum Map {
 
 /// Reads and checks a file that holds a regression or a classifier.
 pub(crate) fn read_model(path: &Path) -> Result<Model> {
-    match read(path)? {
+    model_of(read(path)?.0, path)
+}
+
+fn model_of(stored: Stored, path: &Path) -> Result<Model> {
+    match stored {
         Stored::Model(model) => Ok(*model),
         Stored::Features(_) => bail!(
             "{}: this file holds features, which give no scores; use `oblivio transform`",
@@ -66,7 +83,7 @@ pub(crate) fn read_model(path: &Path) -> Result<Model> {
 
 /// Reads and checks a file that holds features or a release.
 pub(crate) fn read_map(path: &Path) -> Result<Map> {
-    match read(path)? {
+    match read(path)?.0 {
         Stored::Features(features) => Ok(Map::Features(features)),
         Stored::Release(release) => Ok(Map::Release(release)),
         Stored::Model(_) => bail!(
@@ -76,7 +93,8 @@ pub(crate) fn read_map(path: &Path) -> Result<Map> {
     }
 }
 
-fn read(path: &Path) -> Result<Stored> {
+/// What a file holds, and the version that wrote it.
+fn read(path: &Path) -> Result<(Stored, String)> {
     let name = || path.display().to_string();
     let bytes =
         std::fs::read(path).with_context(|| format!("{}: cannot read the model", name()))?;
@@ -91,7 +109,10 @@ fn read(path: &Path) -> Result<Stored> {
         ),
         _ => Model::from_bytes(&bytes).map(|model| Stored::Model(Box::new(model))),
     };
-    stored.with_context(name)
+    Ok((
+        stored.with_context(name)?,
+        version_of(&bytes).with_context(name)?,
+    ))
 }
 
 fn lines(predictor: &Predictor, offsets: &Offsets) -> Vec<CellLine> {
@@ -106,9 +127,10 @@ fn lines(predictor: &Predictor, offsets: &Offsets) -> Vec<CellLine> {
         .collect()
 }
 
-fn as_json(model: &Model) -> serde_json::Value {
+fn as_json(model: &Model, version: &str) -> serde_json::Value {
     let predictor = model.predictor();
     json!({
+        "version": version,
         "card": model.card,
         "classes": model.classes,
         "encoder": model.encoder,
@@ -117,6 +139,7 @@ fn as_json(model: &Model) -> serde_json::Value {
         "features": predictor.basis().dim(),
         "needs-sensitive": model.needs_sensitive(),
         "holds-training-rows": predictor.basis().holds_rows(),
+        "holds": holdings_json(model.holdings()),
         "strength": predictor.strength(),
         "conditional-mean": report::stages_json(predictor),
         "intervals": report::intervals_json(predictor),
@@ -126,15 +149,12 @@ fn as_json(model: &Model) -> serde_json::Value {
     })
 }
 
-fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
+fn print(model: &Model, version: &str, out: &mut dyn Write) -> std::io::Result<()> {
     let (card, predictor) = (&model.card, model.predictor());
     writeln!(out, "{} of `{}`", report::what(model), card.target)?;
     let sensitive = predictor.offsets().map(|offsets| &offsets.partition);
     let mut pairs = vec![
-        (
-            "columns",
-            model.encoder.columns().collect::<Vec<_>>().join(", "),
-        ),
+        ("columns", columns(&model.encoder)),
         ("sensitive", described(sensitive)),
         ("kernel", predictor.kernel().to_string()),
         report::penalty(model),
@@ -154,10 +174,8 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
         ),
         ("solver", card.solver.clone()),
         ("expansion", report::expansion(predictor, card.components)),
-        (
-            "privacy",
-            privacy(predictor.basis(), card.components.is_some()).into(),
-        ),
+        ("privacy", privacy(model.holdings())),
+        ("written by", format!("oblivio {version}")),
         (
             "to predict",
             if model.needs_sensitive() {
@@ -172,6 +190,12 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
     for warning in &card.warnings {
         writeln!(out, "  remark: {warning}")?;
     }
+    if !card.history.is_empty() {
+        writeln!(out, "\nsince the fit")?;
+        for change in &card.history {
+            writeln!(out, "  {}", changed(change, sensitive))?;
+        }
+    }
     for (k, scorer) in model.scorers.iter().enumerate() {
         if model.classes.is_some() {
             writeln!(out, "\n{}", report::decision(model, k))?;
@@ -179,6 +203,10 @@ fn print(model: &Model, out: &mut dyn Write) -> std::io::Result<()> {
         if let Some(offsets) = scorer.offsets() {
             let lines = lines(scorer, offsets);
             report::cells(out, report::means_title(scorer), &lines)?;
+        }
+        if let Some(ratio) = card.dependence.get(k) {
+            let words = report::explained(ratio.before, ratio.after, ratio.expected);
+            writeln!(out, "  {words}, at the fit")?;
         }
     }
     Ok(())
@@ -193,12 +221,91 @@ fn strength(model: &Model) -> String {
 }
 
 /// What the file gives away of the rows of the fit.
-fn privacy(basis: &Basis, explicit: bool) -> &'static str {
-    match (basis.holds_rows(), explicit) {
-        (false, _) => "holds no row it was fitted on, only sums over them",
-        (true, true) => "holds rows it was fitted on, the landmarks: keep it as safe as the data",
-        (true, false) => "holds the rows it was fitted on: keep it as safe as the data",
+fn privacy(holdings: Holdings) -> String {
+    let features = counted(holdings.features, "feature");
+    let mut words = match holdings.held {
+        Held::Nothing => "holds no row it was fitted on, only sums over them".into(),
+        Held::Landmarks => format!(
+            "holds {} of {features}, which are rows it was fitted on",
+            counted(holdings.rows, "landmark")
+        ),
+        Held::Rows => format!(
+            "holds {} of {features} that it was fitted on",
+            counted(holdings.rows, "row")
+        ),
+    };
+    if holdings.sensitive > 0 {
+        let values = counted(holdings.sensitive, "combination");
+        words = format!("{words}, and {values} of sensitive values");
     }
+    if holdings.held != Held::Nothing || holdings.sensitive > 0 {
+        words += ": keep it as safe as the data";
+    }
+    words
+}
+
+fn holdings_json(holdings: Holdings) -> serde_json::Value {
+    json!({
+        "what": holdings.held.name(),
+        "rows": holdings.rows,
+        "features": holdings.features,
+        "sensitive-values": holdings.sensitive,
+    })
+}
+
+/// The columns of X with their types.
+fn columns(encoder: &Encoder) -> String {
+    let typed = |name: &str| match encoder.levels(name) {
+        None => name.to_owned(),
+        Some(levels) => format!("{name} ({})", counted_categories(levels.len())),
+    };
+    encoder.columns().map(typed).collect::<Vec<_>>().join(", ")
+}
+
+fn counted_categories(count: usize) -> String {
+    if count == 1 {
+        "1 category".into()
+    } else {
+        format!("{count} categories")
+    }
+}
+
+/// A change of the model in a sentence.
+fn changed(change: &Change, partition: Option<&Partition>) -> String {
+    let what = match &change.step {
+        Step::Refresh(refreshed) => {
+            let z = refreshed
+                .largest_z
+                .map_or(String::new(), |z| format!(", largest |z| {z:.1}"));
+            let label = |cell: &usize| partition.map_or(String::new(), |of| of.label(*cell));
+            let kept: Vec<String> = refreshed.kept.iter().map(label).collect();
+            let kept = if kept.is_empty() {
+                String::new()
+            } else {
+                format!(", kept as they were: {}", kept.join("; "))
+            };
+            let fewest = refreshed.cells.iter().min().copied().unwrap_or(0);
+            format!(
+                "offsets renewed by {}, at least {fewest} in each of {}{z}{kept}",
+                counted(refreshed.rows, "row"),
+                counted(refreshed.cells.len(), "cell")
+            )
+        }
+        Step::Reduce(reduction) => {
+            let largest = reduction.scores.iter().map(|loss| loss.largest);
+            format!(
+                "reduced from {} to {}, largest change of a score {}",
+                counted(reduction.points, "point"),
+                counted(reduction.landmarks, "landmark"),
+                number(largest.fold(0.0, f64::max))
+            )
+        }
+    };
+    let date = change
+        .date
+        .as_ref()
+        .map_or(String::new(), |date| format!("{date}, "));
+    format!("{what} ({date}oblivio {})", change.version)
 }
 
 const NEEDS_SENSITIVE: &str = "needs the sensitive columns, to take their influence out";
@@ -218,15 +325,17 @@ fn described(partition: Option<&Partition>) -> String {
     })
 }
 
-fn features_json(transformer: &Transformer) -> serde_json::Value {
+fn features_json(transformer: &Transformer, version: &str) -> serde_json::Value {
     let partition = transformer.features.partition();
     json!({
+        "version": version,
         "encoder": transformer.encoder,
         "kernel": transformer.kernel().to_string(),
         "components": transformer.features.map().len(),
         "features": transformer.encoder.width(),
         "needs-sensitive": partition.is_some(),
         "holds-training-rows": transformer.features.map().basis().holds_rows(),
+        "holds": holdings_json(transformer.holdings()),
         "strength": transformer.strength(),
         "cells": partition.map(|partition| {
             let cells = partition.counts().iter().enumerate();
@@ -237,16 +346,19 @@ fn features_json(transformer: &Transformer) -> serde_json::Value {
     })
 }
 
-fn print_features(transformer: &Transformer, out: &mut dyn Write) -> std::io::Result<()> {
+fn print_features(
+    transformer: &Transformer,
+    version: &str,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     let partition = transformer.features.partition();
     writeln!(
         out,
         "{} features for a linear learner",
         partition.map_or("plain", |_| "oblivious")
     )?;
-    let columns: Vec<&str> = transformer.encoder.columns().collect();
     let mut pairs = vec![
-        ("columns", columns.join(", ")),
+        ("columns", columns(&transformer.encoder)),
         ("sensitive", described(partition)),
         ("kernel", transformer.kernel().to_string()),
         ("strength", transformer.strength().to_string()),
@@ -259,20 +371,19 @@ fn print_features(transformer: &Transformer, out: &mut dyn Write) -> std::io::Re
             format!("{} of {rows} reference rows", partition.len()),
         ));
     }
-    pairs.push((
-        "privacy",
-        privacy(transformer.features.map().basis(), true).into(),
-    ));
+    pairs.push(("privacy", privacy(transformer.holdings())));
+    pairs.push(("written by", format!("oblivio {version}")));
     let needed = partition.map_or(NEEDS_NONE, |_| NEEDS_SENSITIVE);
     pairs.push(("to transform", needed.into()));
     report::pairs(out, &pairs)
 }
 
-fn release_json(release: &Release) -> serde_json::Value {
+fn release_json(release: &Release, version: &str) -> serde_json::Value {
     let partition = release.partition();
     let cells = partition.counts().iter().enumerate();
     let cells = cells.map(|(c, rows)| json!({ "cell": partition.label(c), "rows": rows }));
     json!({
+        "version": version,
         "method": release.method().name(),
         "strength": release.strength(),
         "columns": release.columns(),
@@ -284,7 +395,7 @@ fn release_json(release: &Release) -> serde_json::Value {
     })
 }
 
-fn print_release(release: &Release, out: &mut dyn Write) -> std::io::Result<()> {
+fn print_release(release: &Release, version: &str, out: &mut dyn Write) -> std::io::Result<()> {
     let partition = release.partition();
     let rows: usize = partition.counts().iter().sum();
     writeln!(out, "a release by the method {}", release.method().name())?;
@@ -303,6 +414,7 @@ fn print_release(release: &Release, out: &mut dyn Write) -> std::io::Result<()> 
                 "privacy",
                 "holds values of the table it was fitted on: keep it as safe as the data".into(),
             ),
+            ("written by", format!("oblivio {version}")),
             ("to transform", NEEDS_SENSITIVE.into()),
         ],
     )?;

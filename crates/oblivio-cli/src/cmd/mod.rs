@@ -10,6 +10,7 @@ pub(crate) mod frontier;
 pub(crate) mod inspect;
 mod kernel;
 pub(crate) mod predict;
+mod reduce;
 pub(crate) mod refresh;
 pub(crate) mod release;
 pub(crate) mod reproduce;

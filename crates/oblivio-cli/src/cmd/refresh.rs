@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, Table as Grid, presets};
-use oblivio::{Column, Drift, Model, Predictor, Sensitive, Uses, Watch};
+use oblivio::{Column, Drift, Model, Renewal, Renewed, Sensitive, SmallCells, Watch};
 use rayon::ThreadPool;
 use serde_json::json;
 
@@ -29,9 +29,15 @@ pub(crate) struct Args {
     /// Where to write the renewed model
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Cells with fewer new rows than this stay as they were
+    /// New rows that every cell needs
     #[arg(long, value_name = "ROWS", default_value_t = 30)]
     min_rows: usize,
+    /// Keep cells with fewer new rows as they were; without this they are an error
+    #[arg(long)]
+    keep_small: bool,
+    /// What the model's history will say of the time, such as 2026-01-31
+    #[arg(long, value_name = "TEXT")]
+    date: Option<String>,
     /// Character between the fields of a CSV file, \t for a tab
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
     delimiter: Option<u8>,
@@ -41,13 +47,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
-    let mut model = read_model(&args.model)?;
+    let model = read_model(&args.model)?;
     let data = table::expand(&args.data)?;
     let inputs: Vec<&Path> = data.iter().map(PathBuf::as_path).collect();
     table::keep_apart(&args.output, &inputs)?;
     table::check_place(&args.output)?;
-    let refreshes: oblivio::Result<Vec<_>> = model.scorers.iter().map(Predictor::refresh).collect();
-    let mut refreshes = refreshes.with_context(|| args.model.display().to_string())?;
+    let mut refresh = model
+        .refresh()
+        .with_context(|| args.model.display().to_string())?;
     let options = ReadOptions {
         delimiter: args.delimiter,
         ..ReadOptions::default()
@@ -65,25 +72,26 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         pool.install(|| {
             let (points, _) = model.encoder.encode(batch.columns())?;
             let sensitive = Sensitive::new(columns, batch.rows())?;
-            for refresh in &mut refreshes {
-                refresh.update(&points, &sensitive, None, &Watch::default())?;
-            }
-            Ok(())
+            refresh.update(&points, &sensitive, None, &Watch::default())
         })
         .map_err(|error| in_table(error, &source, rows))?;
         rows += batch.rows();
         bar.advance(batch.rows());
     }
     bar.finish();
-    let mut drifts = Vec::new();
-    let mut used = Uses::default();
-    for (scorer, refresh) in model.scorers.iter_mut().zip(refreshes) {
-        let (predictor, drift, uses) = refresh.finish(args.min_rows)?;
-        *scorer = predictor;
-        drifts.push(drift);
-        used = uses;
-    }
-    let uses = used;
+    let renewal = Renewal {
+        least: args.min_rows,
+        small: if args.keep_small {
+            SmallCells::Keep
+        } else {
+            SmallCells::Refuse
+        },
+    };
+    let Renewed {
+        model,
+        drifts,
+        uses,
+    } = refresh.finish(renewal, args.date.clone())?;
     table::write_bytes(&args.output, &model.to_bytes()?)?;
     for use_ in report::uses(uses) {
         report::remark(format_args!("note: {use_}"));

@@ -6,7 +6,8 @@ use pyo3::types::{PyBytes, PyDict};
 
 use oblivio::{
     CellCoverage, Coverage, Drift, Encoder, GridPoint, Labels, Model, Named, OnnxForm,
-    OnnxSettings, Points, Precision, Predictor, Sensitive, Settings, Summary, Training, Uses,
+    OnnxSettings, Points, Precision, Predictor, Reduce, Renewal, Renewed, Sensitive, Settings,
+    SmallCells, Summary, Training, Uses,
 };
 
 use super::{Reduced, control_columns, rows_of, sensitive_columns, texts, uses_dict};
@@ -252,41 +253,69 @@ impl ScoreModel {
         Ok(Some((intervals.source().name(), cells)))
     }
 
-    /// The model with offsets from new rows, for each score how far every cell has drifted, and how often policies were used.
-    #[pyo3(signature = (table, sensitive_columns, weights, least, progress=None))]
+    /// The model with offsets from new rows, for each score how far every cell has drifted, and how often policies were used. The
+    /// rule is the least rows of a cell, what becomes of cells with fewer, and what the history says of the time.
+    #[pyo3(signature = (table, sensitive_columns, weights, rule, progress=None))]
     fn refresh<'py>(
         &self,
         py: Python<'py>,
         table: Table<'py>,
         sensitive_columns: Vec<NamedColumn<'py>>,
         weights: Option<PyReadonlyArray1<'py, f64>>,
-        least: usize,
+        rule: (usize, String, Option<String>),
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Self, Vec<Vec<DriftRow>>, Bound<'py, PyDict>)> {
+        let (least, small, date) = rule;
+        let small = SmallCells::named(&small).map_err(raise)?;
         let (points, unseen_level) = table.points(&self.0.encoder).map_err(raise)?;
         let given = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
         let weights = weights.map(|w| w.as_array().to_vec());
         let renewed = run::borrowed(py, progress, |watch| {
-            let renew = |scorer: &Predictor| {
-                let mut refresh = scorer.refresh()?;
-                refresh.update(&points, &given, weights.as_deref(), watch)?;
-                refresh.finish(least)
-            };
-            let scorers = self.0.scorers.iter();
-            scorers.map(renew).collect::<oblivio::Result<Vec<_>>>()
+            let mut refresh = self.0.refresh()?;
+            refresh.update(&points, &given, weights.as_deref(), watch)?;
+            refresh.finish(Renewal { least, small }, date)
         })?;
-        let mut model = self.0.clone();
-        model.scorers.clear();
-        let (mut drifts, mut uses) = (Vec::new(), Uses::default());
-        for (predictor, drift, used) in renewed {
-            model.scorers.push(predictor);
-            drifts.push(drift.into_iter().map(drift_row).collect());
-            uses = Uses {
-                unseen_level,
-                ..used
-            };
-        }
+        let Renewed {
+            model,
+            drifts,
+            uses,
+        } = renewed;
+        let drifts = drifts
+            .into_iter()
+            .map(|drift| drift.into_iter().map(drift_row).collect())
+            .collect();
+        let uses = Uses {
+            unseen_level,
+            ..uses
+        };
         Ok((Self(model), drifts, uses_dict(py, uses)?))
+    }
+
+    /// The model on so many landmarks among its points; its history says what that cost.
+    #[pyo3(signature = (landmarks, seed, date=None, progress=None))]
+    fn reduce(
+        &self,
+        py: Python<'_>,
+        landmarks: usize,
+        seed: u64,
+        date: Option<String>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let to = Reduce { landmarks, seed };
+        let (model, _) = run::borrowed(py, progress, |watch| self.0.reduce(to, date, watch))?;
+        Ok(Self(model))
+    }
+
+    /// Which rows of the fit the model holds, how many, of how many features, and how many combinations of sensitive values.
+    #[getter]
+    fn holdings(&self) -> (&'static str, usize, usize, usize) {
+        let holdings = self.0.holdings();
+        (
+            holdings.held.name(),
+            holdings.rows,
+            holdings.features,
+            holdings.sensitive,
+        )
     }
 
     /// The bytes of the model file.

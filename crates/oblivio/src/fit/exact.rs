@@ -9,12 +9,13 @@ use super::{CellSummary, Emphasised, Fit, Mode, Settings, Summary, whole};
 use crate::align::AlignRule;
 use crate::conditional_mean::ConditionalMean;
 use crate::conditioning::{Observed, Of};
+use crate::dependence::Dependence;
 use crate::error::{Error, Result, Warning};
 use crate::gram::{Change, Extended, FeatureGram, Gram};
 use crate::kernel::{Kernel, KernelMatrix};
 use crate::learn::{Answer, Learner, Outcomes, Spanning, Task, dot};
 use crate::oblivious::{ObliviousMap, check_strength};
-use crate::partition::Partition;
+use crate::partition::{Assignment, Partition};
 use crate::predictor::{Offsets, Predictor, cell_means};
 use crate::sensitive_free::{Parity, Removal, Restraint, Root};
 use crate::watch::Watch;
@@ -165,6 +166,7 @@ impl Exact {
         } else {
             None
         };
+        let overlap = self.overlap();
         let Self {
             training,
             reference,
@@ -191,6 +193,17 @@ impl Exact {
                 &reference.weights,
             )?;
         }
+        let dependence = if predictor.offsets.is_some() {
+            let before = if overlap {
+                at_training(&predictor, self.mode, &answer.fitted, &training.assignment)
+            } else {
+                predictor.expansion_at(&reference.points, watch)?
+            };
+            let (assignment, weights) = (&reference.assignment, &reference.weights);
+            Dependence::of_rows(&predictor, &before, assignment, weights)?
+        } else {
+            None
+        };
         let (threshold, (error, spread)) = if let Some(decision) = self.decision {
             // What the oblivious features give has its offsets taken off.
             let scores = if self.mode == Mode::MOblivious {
@@ -218,6 +231,7 @@ impl Exact {
             effort: answer.effort,
             uses: training.assignment.uses,
             warnings,
+            dependence,
         };
         Ok(Fit {
             predictor,
@@ -578,6 +592,23 @@ impl Exact {
     /// Whether the same rows train and estimate.
     pub(super) fn overlap(&self) -> bool {
         self.training.rows == self.reference.rows
+    }
+}
+
+/// h at training rows, from what the learner found there: of oblivious features the offsets are taken off already.
+pub(super) fn at_training(
+    predictor: &Predictor,
+    mode: Mode,
+    fitted: &[f64],
+    assignment: &Assignment,
+) -> Vec<f64> {
+    match predictor.offsets() {
+        Some(offsets) if mode == Mode::Oblivious => {
+            let taken = |row: usize| offsets.strength * offsets.of(assignment, row);
+            let all = fitted.iter().enumerate();
+            all.map(|(row, score)| score + taken(row)).collect()
+        }
+        _ => fitted.to_vec(),
     }
 }
 

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::{CellSummary, Fit, GridPoint, Mode, Settings, Summary};
 use crate::align::{AlignRule, SampledScores};
+use crate::dependence::Dependence;
 use crate::error::{Error, Result, Warning};
 use crate::features::CellShifts;
 use crate::gather::{Gather, Rows};
@@ -49,6 +50,8 @@ pub struct StreamFit {
 pub struct Solved {
     predictor: Predictor,
     summary: Summary,
+    /// The means of h over the cells less that of all, and its variance within them.
+    scatter: Option<(Vec<f64>, f64)>,
     /// For offsets from leave-one-out scores.
     left_out: Option<LeftOut>,
     align: Option<ToAlign>,
@@ -268,10 +271,22 @@ impl StreamFit {
             effort: linear.convergence.clone().into(),
             uses,
             warnings,
+            dependence: None,
         };
         let mut predictor = self.predictor(&linear, &cells, &reference.origin);
         predictor.fallback = self.fallback(watch)?;
+        let scatter = predictor.offsets().and_then(|offsets| {
+            let squares = reference.quadratic(&linear.weights)?;
+            let mass: f64 = offsets.partition.mass().iter().sum();
+            let centre = offsets.mean - dot(&linear.weights, &reference.origin);
+            let shares = offsets.partition.shares();
+            let cells = shares.iter().zip(&offsets.by_cell);
+            let between: f64 = cells.map(|(share, b)| share * b * b).sum();
+            let within = squares / mass - centre * centre - between;
+            Some((offsets.by_cell.clone(), within))
+        });
         Ok(Solved {
+            scatter,
             align: self.to_align(&predictor, watch)?,
             predictor,
             summary,
@@ -421,6 +436,7 @@ impl Solved {
         let Self {
             mut predictor,
             mut summary,
+            scatter,
             left_out,
             align,
         } = self;
@@ -449,10 +465,18 @@ impl Solved {
             (Some(ToAlign::Sample(rule, before, rows)), Some(offsets)) => {
                 let assignment = offsets.partition.assign(&rows.sensitive)?;
                 predictor.align(Some(rule), &before, &assignment, &rows.weights)?;
+                summary.dependence =
+                    Dependence::of_rows(&predictor, &before, &assignment, &rows.weights)?;
             }
             (Some(ToAlign::Coming(rule, coming, members)), Some(_)) => {
                 let rows = coming.finish(&|number| members.is_reference(number));
                 predictor.align(Some(rule), &rows.before, &rows.assignment, &rows.weights)?;
+                summary.dependence =
+                    Dependence::of_rows(&predictor, &rows.before, &rows.assignment, &rows.weights)?;
+            }
+            (None, Some(offsets)) => {
+                summary.dependence = scatter
+                    .and_then(|(means, within)| Dependence::of_means(offsets, &means, within));
             }
             _ => (),
         }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use faer::{Mat, MatRef};
 
 use super::decision::Decision;
+use super::exact::at_training;
 use super::feature_rows::{InMemory, Without};
 use super::folds::{FOLDS, folds};
 use super::{CellSummary, Fit, Mode, Settings, Summary};
 use crate::align::AlignRule;
+use crate::dependence::Dependence;
 use crate::error::{Error, Result, Warning};
 use crate::features::{FeatureSettings, ObliviousFeatures};
 use crate::gather::Rows;
@@ -307,6 +309,16 @@ impl Turned {
             &answer.fitted
         };
         let scores = predictor.aligned(scores, labelled.assignment)?;
+        // Features of S that were let go of.
+        let lost = predictor.offsets().is_some_and(|of| of.smooth.is_some())
+            && labelled.assignment.smooth.is_none();
+        let dependence = if predictor.offsets().is_none() || (lost && strength > 0.0) {
+            None
+        } else {
+            let (assignment, weights) = (labelled.assignment, labelled.weights);
+            let before = at_training(&predictor, self.mode, &answer.fitted, assignment);
+            Dependence::of_rows(&predictor, &before, assignment, weights)?
+        };
         let (threshold, (error, spread)) =
             self.decision
                 .settle(&scores, labelled.targets, labelled.weights);
@@ -322,6 +334,7 @@ impl Turned {
             effort: answer.effort,
             uses: labelled.assignment.uses,
             warnings,
+            dependence,
         };
         Ok(Fit {
             predictor,

@@ -23,6 +23,7 @@ pub use self::path::{Bandwidths, Path, PathGrid};
 pub use self::problem::Problem;
 use crate::align::AlignRule;
 use crate::classes::{ClassWeights, Threshold};
+use crate::dependence::Dependence;
 use crate::error::{Error, Result, Warning};
 use crate::gather::{Gather, Rows};
 use crate::intervals::IntervalSource;
@@ -164,6 +165,9 @@ pub struct Summary {
     pub uses: Uses,
     /// What the user should know.
     pub warnings: Vec<Warning>,
+    /// How much the scores of the reference rows say of their cells, those of training rows for a classifier on landmarks; absent
+    /// without sensitive columns, and where it would take another look at the rows.
+    pub dependence: Option<Dependence>,
 }
 
 /// One cell of the reference.

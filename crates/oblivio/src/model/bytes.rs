@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::container::{kind_of, numbers, read, require, tensor, write};
 use super::intervals::IntervalsHeader;
-use super::{Card, Model};
+use super::{Card, Change, Model};
 use crate::align::Alignment;
 use crate::basis::{Basis, Shape};
 use crate::classes::Classes;
@@ -240,6 +240,8 @@ impl Model {
             cells.checked_mul(own.len()) == Some(by_cell.len()),
             "the number of its offsets",
         )?;
+        let sound = |change: &Change| change.is_sound(cells, own.len());
+        require(header.card.history.iter().all(sound), "its history")?;
         let partition = header.cells.as_ref().map(|of| &of.partition);
         let smooth = smooth_offsets(partition, &smooth, own.len())?;
         let scorer = |(k, other): (usize, &Other)| Predictor {

@@ -32,6 +32,11 @@ struct Format {
     kind: String,
 }
 
+#[derive(Deserialize)]
+struct Version {
+    version: String,
+}
+
 /// Numbers by name, with their shape.
 pub(crate) type Tensor<'a> = (Cow<'static, str>, Vec<usize>, &'a [f64]);
 
@@ -81,6 +86,13 @@ pub fn kind_of(bytes: &[u8]) -> Result<String> {
         });
     }
     Ok(kind)
+}
+
+/// The version of oblivio that wrote a file.
+pub fn version_of(bytes: &[u8]) -> Result<String> {
+    kind_of(bytes)?;
+    let Version { version } = serde_json::from_str(&text_of(bytes)?).map_err(invalid)?;
+    Ok(version)
 }
 
 /// The header and the tensors of a file of this kind.

@@ -2,21 +2,28 @@
 
 mod bytes;
 pub(crate) mod container;
+mod history;
+mod holdings;
 mod intervals;
 mod labels;
 mod moments;
 mod parts;
+mod reduce;
 mod transformer;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::container::kind_of;
+pub use self::container::{kind_of, version_of};
+pub use self::history::{Change, ModelRefresh, Refreshed, Renewed, Step};
+pub use self::holdings::{Held, Holdings};
 pub use self::labels::Labels;
 pub use self::moments::Checkpoint;
+pub use self::reduce::{Loss, Reduce, Reduction};
 pub use self::transformer::{KernelModel, KernelSettings, Transformer};
 use crate::basis::Shape;
 use crate::classes::Classes;
 use crate::column::Column;
+use crate::dependence::Dependence;
 use crate::encoder::{Encoder, Scaling, complete, find};
 use crate::error::{Error, Result, Warning};
 use crate::fit::{Fit, Mode, Path, PathGrid, Settings, Summary, Training};
@@ -77,6 +84,13 @@ pub struct Card {
     pub uses: Uses,
     /// Remarks of the fit.
     pub warnings: Vec<String>,
+    /// How much each score says of the cells; empty without sensitive columns, where it would have taken another look at the rows,
+    /// and in files of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dependence: Vec<Dependence>,
+    /// What was done to the model since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<Change>,
 }
 
 /// The columns of a fit, by role.
@@ -190,7 +204,10 @@ impl Model {
         }
         let mut all = models.into_iter();
         let first = all.next();
-        let card = first.as_ref().map(|model| model.card.clone());
+        let card = first.as_ref().map(|model| Card {
+            dependence: summaries.iter().filter_map(|s| s.dependence).collect(),
+            ..model.card.clone()
+        });
         let mut scorers: Vec<Predictor> = first
             .into_iter()
             .chain(all)
@@ -272,6 +289,8 @@ impl Card {
             solver: summary.effort.solver.into(),
             uses: summary.uses,
             warnings: summary.warnings.iter().map(Warning::to_string).collect(),
+            dependence: summary.dependence.into_iter().collect(),
+            history: Vec::new(),
         }
     }
 }

@@ -460,6 +460,11 @@ impl Partition {
         Ok(rows.filter(|&row| !misses[row]).collect())
     }
 
+    /// The combinations of sensitive values that the features of S are made of, which are those of rows.
+    pub(crate) fn held(&self) -> usize {
+        self.smooth.as_ref().map_or(0, Smooth::held)
+    }
+
     /// The share of the reference in each cell.
     pub(crate) fn shares(&self) -> Vec<f64> {
         let total: f64 = self.mass.iter().sum();

@@ -127,6 +127,15 @@ impl Smooth {
         self.blocks.iter().map(Block::len).sum()
     }
 
+    /// The landmarks among sensitive values.
+    pub(crate) fn held(&self) -> usize {
+        let kernels = self
+            .blocks
+            .iter()
+            .filter(|b| matches!(b.source, Source::Kernel(_)));
+        kernels.map(Block::len).sum()
+    }
+
     /// What the first block is a regression on.
     pub(crate) fn estimator(&self) -> Estimator {
         match self.blocks.first().map(|block| &block.source) {

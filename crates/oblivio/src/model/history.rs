@@ -1,0 +1,155 @@
+//! What was done to a model after its fit.
+
+use serde::{Deserialize, Serialize};
+
+use super::Model;
+use super::reduce::Reduction;
+use crate::error::Result;
+use crate::partition::Uses;
+use crate::points::Points;
+use crate::predictor::Predictor;
+use crate::refresh::{Drift, Refresh, Renewal};
+use crate::sensitive::Sensitive;
+use crate::watch::Watch;
+
+/// An entry in the history of a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Change {
+    /// The version of oblivio that made the change.
+    pub version: String,
+    /// When, in the words of who asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+    /// What was done.
+    #[serde(flatten)]
+    pub step: Step,
+}
+
+/// What can be done to a model after its fit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// New offsets.
+    Refresh(Refreshed),
+    /// Fewer points.
+    Reduce(Reduction),
+}
+
+/// Where new offsets came from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Refreshed {
+    /// The new rows.
+    pub rows: usize,
+    /// Those in each cell.
+    pub cells: Vec<usize>,
+    /// The cells that kept their means.
+    pub kept: Vec<usize>,
+    /// The largest |z| of a cell's drift, over all scores; none where no cell has one.
+    pub largest_z: Option<f64>,
+}
+
+/// New offsets of every score of a model in the making; see [`Refresh`].
+#[derive(Clone, Debug)]
+pub struct ModelRefresh<'m> {
+    model: &'m Model,
+    scores: Vec<Refresh>,
+    rows: usize,
+}
+
+/// A model with new offsets.
+#[derive(Clone, Debug)]
+pub struct Renewed {
+    /// The model, its history one longer.
+    pub model: Model,
+    /// For each score the drift of every cell.
+    pub drifts: Vec<Vec<Drift>>,
+    /// How often new rows needed a policy.
+    pub uses: Uses,
+}
+
+impl Change {
+    /// A change by this version.
+    pub(super) fn new(step: Step, date: Option<String>) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION").into(),
+            date,
+            step,
+        }
+    }
+
+    /// Whether it can have happened to a model with so many cells and scores.
+    pub(super) fn is_sound(&self, cells: usize, scores: usize) -> bool {
+        match &self.step {
+            Step::Refresh(refreshed) => {
+                refreshed.cells.len() == cells && refreshed.kept.iter().all(|cell| *cell < cells)
+            }
+            Step::Reduce(reduction) => reduction.scores.len() == scores,
+        }
+    }
+}
+
+impl Model {
+    /// Begins a refresh of the offsets of every score.
+    pub fn refresh(&self) -> Result<ModelRefresh<'_>> {
+        let scores = self.scorers.iter().map(Predictor::refresh);
+        Ok(ModelRefresh {
+            model: self,
+            scores: scores.collect::<Result<_>>()?,
+            rows: 0,
+        })
+    }
+}
+
+impl ModelRefresh<'_> {
+    /// Adds rows, which need no target. Those without a cell of their own are counted and left out.
+    pub fn update(
+        &mut self,
+        points: &Points,
+        sensitive: &Sensitive,
+        weights: Option<&[f64]>,
+        watch: &Watch,
+    ) -> Result<()> {
+        for score in &mut self.scores {
+            score.update(points, sensitive, weights, watch)?;
+        }
+        self.rows += points.len();
+        Ok(())
+    }
+
+    /// The rows so far.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The model with new offsets; `date` is what its history will say of the time.
+    pub fn finish(self, renewal: Renewal, date: Option<String>) -> Result<Renewed> {
+        let mut model = self.model.clone();
+        let (mut drifts, mut uses) = (Vec::new(), Uses::default());
+        for (scorer, score) in model.scorers.iter_mut().zip(self.scores) {
+            let (predictor, drift, used) = score.finish(renewal)?;
+            *scorer = predictor;
+            drifts.push(drift);
+            uses = used;
+        }
+        let first = drifts.first().map_or(&[][..], Vec::as_slice);
+        let sizes = drifts.iter().flatten().filter_map(|drift| drift.z);
+        let refreshed = Refreshed {
+            rows: self.rows,
+            cells: first.iter().map(|drift| drift.rows).collect(),
+            kept: (0..first.len()).filter(|&c| first[c].kept).collect(),
+            largest_z: sizes
+                .map(f64::abs)
+                .filter(|z| z.is_finite())
+                .reduce(f64::max),
+        };
+        let change = Change::new(Step::Refresh(refreshed), date);
+        model.card.history.push(change);
+        Ok(Renewed {
+            model,
+            drifts,
+            uses,
+        })
+    }
+}
