@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from oblivio import _oblivio
-from oblivio._base import ObliviousEstimator, count, number, text
+from oblivio._base import ObliviousEstimator, count, number, seed_of, text
 from oblivio._cluster import ScoresOnClusters
 from oblivio._input import Features, NamedColumn, warn
 
@@ -165,7 +165,7 @@ class Scored(ScoresOnClusters, ObliviousEstimator):
         reduced = copy.copy(self)
         reduced.model_ = model.reduce(
             count("n_landmarks", n_landmarks),
-            count("random_state", random_state),
+            seed_of(random_state),
             None if date is None else text("date", date),
             self._progress(),
         )
