@@ -143,9 +143,10 @@ class Scored(ScoresOnClusters, ObliviousEstimator):
     def reduce(self, n_landmarks: int, *, random_state: int = 0, date: str | None = None) -> Any:
         """The same model on fewer points: smaller, faster to score, and holding fewer rows of the fit.
 
-        Each score becomes the nearest function to it on landmarks among its points. ``history_[-1]["reduce"]`` says what
-        that costs: how far scores have moved at the points (``root-mean-square``, ``largest``) beside their ``spread``, and
-        how far any like them can have (``bound``). Offsets stay as they were; :meth:`refresh` renews them.
+        Each score becomes the nearest function to it on landmarks among its points. ``history_[-1]["reduce"]`` says
+        what that costs: how far scores have moved at the points (``root-mean-square``, ``largest``) beside their
+        ``spread``, and how far any like them can have (``bound``). Offsets stay as they were; :meth:`refresh` renews
+        them.
 
         Parameters
         ----------
