@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from oblivio import _oblivio
-from oblivio._base import ObliviousEstimator, count, number, text
+from oblivio._base import ObliviousEstimator, count, number, seed_of, text
 from oblivio._cluster import ScoresOnClusters
 from oblivio._files import write_whole
 from oblivio._input import Features, NamedColumn, warn
@@ -183,9 +183,10 @@ class Scored(ScoresOnClusters, ObliviousEstimator):
     def reduce(self, n_landmarks: int, *, random_state: int = 0, date: str | None = None) -> Any:
         """The same model on fewer points: smaller, faster to score, and holding fewer rows of the fit.
 
-        Each score becomes the nearest function to it on landmarks among its points. ``history_[-1]["reduce"]`` says what
-        that costs: how far scores have moved at the points (``root-mean-square``, ``largest``) beside their ``spread``, and
-        how far any like them can have (``bound``). Offsets stay as they were; :meth:`refresh` renews them.
+        Each score becomes the nearest function to it on landmarks among its points. ``history_[-1]["reduce"]`` says
+        what that costs: how far scores have moved at the points (``root-mean-square``, ``largest``) beside their
+        ``spread``, and how far any like them can have (``bound``). Offsets stay as they were; :meth:`refresh` renews
+        them.
 
         Parameters
         ----------
@@ -205,7 +206,7 @@ class Scored(ScoresOnClusters, ObliviousEstimator):
         reduced = copy.copy(self)
         reduced.model_ = model.reduce(
             count("n_landmarks", n_landmarks),
-            count("random_state", random_state),
+            seed_of(random_state),
             None if date is None else text("date", date),
             self._progress(),
         )

@@ -605,7 +605,16 @@ class TestRefresh:
         twin = copy.deepcopy(model)
         new, cells, _, _ = sample(300, seed=1)
         few = np.flatnonzero((cells != 2) | (np.arange(300) < 30))
-        drift = model.refresh(new[few], sensitive_features=cells[few])
+        with pytest.raises(ob.InvalidInputError, match=r"1 of 3 cells have fewer than 30 new rows: .*=2 \(10\)"):
+            model.refresh(new[few], sensitive_features=cells[few])
+        assert model.history_ == []
+        drift = model.refresh(new[few], sensitive_features=cells[few], small="keep", date="2026-01-31")
+        [change] = model.history_
+        assert change["date"] == "2026-01-31" and change["version"] == ob.__version__
+        refreshed = change["refresh"]
+        assert (refreshed["rows"], refreshed["cells"], refreshed["kept"]) == (210, [100, 100, 10], [2])
+        assert refreshed["largest-z"] == max(abs(d.z) for d in drift)
+        assert copy.deepcopy(model).history_ == model.history_
         assert [d.kept for d in drift] == [False, False, True]
         assert drift[2].rows == 10 and drift[2].mean_before != drift[2].mean_after
         times = np.arange(300) % 3
@@ -633,7 +642,12 @@ class TestRefresh:
         before = model.model_
         for sentence, keywords in (
             ("needs them to refresh", {}),
-            ("the largest cell of the new table has 20 rows; at least 30", {"sensitive_features": s}),
+            ("3 of 3 cells have fewer than 30 new rows", {"sensitive_features": s}),
+            (
+                "the largest cell of the new table has 20 rows; at least 30",
+                {"sensitive_features": s, "small": "keep"},
+            ),
+            ("policy for small cells `drop` is not known", {"sensitive_features": s, "small": "drop"}),
             ("min_rows must be a positive whole number, got 0", {"sensitive_features": s, "min_rows": 0}),
             ("known: 0, 1, 2", {"sensitive_features": s + 5}),
         ):
@@ -642,6 +656,37 @@ class TestRefresh:
         assert model.model_ is before
         with pytest.raises(sklearn.exceptions.NotFittedError):
             ob.ObliviousRidge().refresh(X, sensitive_features=s)
+
+
+class TestReduce:
+    def test_a_smaller_model_says_what_it_costs(self, tmp_path):
+        X, s, y, _ = sample(300)
+        model = ob.ObliviousRidge(gamma=0.1).fit(X, y, sensitive_features=s)
+        assert model.holdings_[:3] == ("rows", 300, X.shape[1])
+        small = model.reduce(40, random_state=1)
+        assert model.history_ == [] and model.n_components_ is None
+        assert small.holdings_.what == "landmarks" and small.holdings_.rows == small.n_components_ <= 40
+        loss = small.history_[-1]["reduce"]["scores"][0]
+        apart = np.abs(model.predict(X, sensitive_features=s) - small.predict(X, sensitive_features=s))
+        assert apart.max() == pytest.approx(loss["largest"], rel=1e-6, abs=1e-9)
+        assert 0 < loss["root-mean-square"] <= loss["largest"] <= loss["bound"]
+        small.save(tmp_path / "m")
+        loaded = ob.load(tmp_path / "m")
+        assert loaded.history_ == small.history_
+        np.testing.assert_array_equal(loaded.predict(X, sensitive_features=s), small.predict(X, sensitive_features=s))
+
+    def test_refusals(self):
+        X, s, y, _ = sample(60)
+        model = ob.ObliviousRidge().fit(X, y, sensitive_features=s)
+        for number in (0, -1, 60, 1000, 2.5):
+            with pytest.raises(ob.InvalidInputError, match="landmarks"):
+                model.reduce(number)
+
+    def test_dependence_at_the_fit(self):
+        X, s, y, _ = sample(300)
+        model = ob.ObliviousRidge(gamma=0.1).fit(X, y, sensitive_features=s)
+        [found] = model.dependence_
+        assert found["before"] > found["expected"] == pytest.approx(2 / 299) and found["after"] < 1e-12
 
 
 def test_cross_validation_of_the_explicit_path():

@@ -156,7 +156,16 @@ fn project(scorer: &mut Predictor, map: &FeatureMap, watch: &Watch) -> Result<Lo
         .basis
         .expansion(&old.points, &scorer.coefficients, watch)?;
     let loss = Loss::of(&old, &coefficients, &before, &after);
-    if loss.bound.is_finite() && scorer.coefficients.iter().all(|g| g.is_finite()) {
+    let Loss {
+        norm,
+        bound,
+        spread,
+        ..
+    } = loss;
+    let finite = [norm, bound, spread, loss.root_mean_square]
+        .iter()
+        .all(|v| v.is_finite());
+    if finite && scorer.coefficients.iter().all(|g| g.is_finite()) {
         Ok(loss)
     } else {
         Err(Error::Overflow {

@@ -1,0 +1,380 @@
+//! What becomes of a model after its fit: its card, a smaller one, new offsets, and the history of both.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use oblivio::learn::Learner;
+use oblivio::{
+    AlignMethod, AlignRule, Column, Components, Dependence, Error, Estimator, Held, Missing, Mode,
+    Model, Points, Reduce, Reference, Renewal, Roles, Scaling, Selection, Sensitive, Settings,
+    SmallCells, Step, Watch, correlation_ratio, version_of,
+};
+
+const ROWS: usize = 90;
+
+fn watch() -> Watch {
+    Watch::default()
+}
+
+/// Rows from whole numbers: `sex` moves the features, and these the targets.
+fn table(start: usize, rows: usize) -> Vec<Column> {
+    let number = |name: &str, value: &dyn Fn(usize) -> f64| {
+        Column::numbers(name, (start..start + rows).map(value).collect())
+    };
+    let text = |name: &str, value: &dyn Fn(usize) -> &'static str| {
+        Column::texts(name, (start..start + rows).map(|i| Some(value(i))))
+    };
+    let step = |i: usize, by: usize| (i * by % 101) as f64 / 50.0;
+    vec![
+        number("mark", &|i| step(i, 37) + (i % 2) as f64),
+        number("pace", &|i| step(i, 53) - 0.3 * (i % 2) as f64),
+        text("sex", &|i| ["F", "M"][i % 2]),
+        number("age", &|i| 18.0 + 30.0 * step(i, 29)),
+        number("income", &|i| step(i, 37) * step(i, 53) + (i % 2) as f64),
+        text("degree", &|i| {
+            ["none", "first", "second"][i * 37 % 101 / 34]
+        }),
+    ]
+}
+
+fn fitted(sensitive: &[usize], target: usize, settings: &Settings) -> Model {
+    fitted_on(&table(0, ROWS), sensitive, target, settings)
+}
+
+fn fitted_on(table: &[Column], sensitive: &[usize], target: usize, settings: &Settings) -> Model {
+    let sensitive: Vec<Column> = sensitive.iter().map(|&c| table[c].clone()).collect();
+    let roles = Roles {
+        features: &table[..2],
+        sensitive: &sensitive,
+        target: &table[target],
+        labels: None,
+        weights: None,
+    };
+    let fit = Model::fit(roles, Scaling::Standard, settings, &watch());
+    fit.unwrap().0
+}
+
+fn classifier() -> Settings {
+    Settings {
+        learner: Learner::Logistic,
+        ..Settings::default()
+    }
+}
+
+fn to(landmarks: usize) -> Reduce {
+    Reduce { landmarks, seed: 3 }
+}
+
+/// New points that the encoder gives.
+fn new_points(model: &Model) -> Points<'static> {
+    model.encoder.encode(&table(5000, 200)).unwrap().0
+}
+
+#[test]
+fn the_card_says_how_much_the_scores_of_its_rows_depend() {
+    let smooth = {
+        let mut settings = Settings::default();
+        settings.partition.estimator = Estimator::Smooth;
+        settings
+    };
+    let aligned = Settings {
+        align: Some(AlignRule {
+            method: AlignMethod::Quantile,
+            strength: 1.0,
+        }),
+        ..Settings::default()
+    };
+    let landmarks = Settings {
+        components: Some(Components::new(20)),
+        ..Settings::default()
+    };
+    let in_mode = |mode, settings: &Settings| Settings {
+        mode,
+        ..settings.clone()
+    };
+    let mut cases = vec![
+        (4, Settings::default()),
+        (4, smooth),
+        (4, aligned.clone()),
+        (4, in_mode(Mode::MOblivious, &Settings::default())),
+        (4, in_mode(Mode::Plain, &Settings::default())),
+        (4, in_mode(Mode::SensitiveFree, &Settings::default())),
+        (4, landmarks.clone()),
+        (4, in_mode(Mode::MOblivious, &landmarks)),
+        (4, in_mode(Mode::SensitiveFree, &landmarks)),
+        (5, classifier()),
+    ];
+    cases.push((
+        4,
+        Settings {
+            components: landmarks.components,
+            ..aligned
+        },
+    ));
+    cases.push((
+        5,
+        Settings {
+            components: landmarks.components,
+            ..classifier()
+        },
+    ));
+    for (target, settings) in cases {
+        let model = fitted(&[2, 3], target, &settings);
+        let predictions = model.predict(&table(0, ROWS), &watch()).unwrap();
+        assert_eq!(model.card.dependence.len(), predictions.len());
+        for (found, prediction) in model.card.dependence.iter().zip(predictions) {
+            let cells = prediction.assignment.unwrap().cells;
+            let before = correlation_ratio(&prediction.before, &cells);
+            let after = correlation_ratio(&prediction.scores, &cells);
+            let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b} {settings:?}");
+            near(found.before, before.value);
+            near(found.after, after.value);
+            near(found.expected, before.expected);
+        }
+        // What is taken off was there before.
+        let strong = |found: &Dependence| found.before > 2.0 * found.expected;
+        let removed = settings.mode == Mode::SensitiveFree;
+        assert!(removed || model.card.dependence.iter().any(strong));
+    }
+    assert!(
+        fitted(&[], 4, &Settings::default())
+            .card
+            .dependence
+            .is_empty()
+    );
+    let half = Settings {
+        reference: Reference::Half,
+        ..Settings::default()
+    };
+    let found = fitted(&[2], 4, &half).card.dependence;
+    // On its reference rows the means are equal to rounding.
+    assert!(found[0].before > 0.1 && found[0].after < 1e-12);
+}
+
+#[test]
+fn on_all_distinct_points_a_reduction_loses_nothing() {
+    let once = table(0, 30);
+    let twice: Vec<usize> = (0..60).map(|i| i % 30).collect();
+    let table: Vec<Column> = once.iter().map(|column| column.select(&twice)).collect();
+    for kernel in ["rbf(gamma=2)", "matern32", "laplacian"] {
+        let settings = Settings {
+            kernel: kernel.parse().unwrap(),
+            ..Settings::default()
+        };
+        let model = fitted_on(&table, &[2], 4, &settings);
+        let (small, reduction) = model.reduce(to(30), None, &watch()).unwrap();
+        assert_eq!((reduction.points, reduction.landmarks), (60, 30));
+        let points = new_points(&model);
+        let scores = |model: &Model| model.predictor().expansion_at(&points, &watch()).unwrap();
+        for (a, b) in scores(&model).iter().zip(scores(&small)) {
+            assert!((a - b).abs() < 1e-9, "{kernel}: {a} {b}");
+        }
+        assert!(reduction.scores[0].largest < 1e-9);
+    }
+}
+
+#[test]
+fn fewer_landmarks_cost_more_and_the_bound_holds() {
+    // A narrow kernel, which few landmarks do not exhaust.
+    let narrow = |settings| Settings {
+        kernel: "rbf(gamma=3)".parse().unwrap(),
+        ..settings
+    };
+    for (target, settings) in [(4, Settings::default()), (5, classifier())] {
+        let model = fitted(&[2, 3], target, &narrow(settings));
+        let points = new_points(&model);
+        let size = model.to_bytes().unwrap().len();
+        let own = model.predictor().points();
+        let rows: Vec<&[f64]> = (0..own.len()).map(|i| own.row(i)).collect();
+        let mut before = vec![f64::INFINITY; model.scorers.len()];
+        for landmarks in [2, 5, 12, 30, 60] {
+            let (small, reduction) = model.reduce(to(landmarks), None, &watch()).unwrap();
+            let kept = small.predictor().points();
+            assert!((0..kept.len()).all(|i| rows.contains(&kept.row(i))));
+            assert!(small.to_bytes().unwrap().len() < size);
+            for (k, loss) in reduction.scores.iter().enumerate() {
+                assert!(loss.lost < before[k] && loss.lost <= loss.norm * (1.0 + 1e-9));
+                before[k] = loss.lost;
+                let score = |model: &Model| {
+                    let scorer = &model.scorers[k];
+                    scorer.expansion_at(&points, &watch()).unwrap()
+                };
+                let apart = score(&model).into_iter().zip(score(&small));
+                let largest = apart.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                // A Gaussian kernel: k(x, x) = 1 at every x.
+                assert!(largest <= loss.lost && loss.bound == loss.lost);
+                assert!(loss.root_mean_square <= loss.largest && loss.largest <= loss.bound);
+                // ‖h − h'‖² = gᵀKg − g'ᵀK'g', each half from the expansions themselves.
+                let norm = |model: &Model| -> f64 {
+                    let scorer = &model.scorers[k];
+                    let values = scorer.expansion_at(scorer.points(), &watch()).unwrap();
+                    let values = values.iter().map(|v| v - scorer.intercept());
+                    values.zip(scorer.coefficients()).map(|(v, g)| v * g).sum()
+                };
+                let lost = norm(&model) - norm(&small);
+                assert!((loss.lost * loss.lost - lost).abs() < 1e-9 * norm(&model));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reduced_model_says_so_and_travels() {
+    let mut settings = Settings {
+        reference: Reference::Half,
+        mode: Mode::MOblivious,
+        ..Settings::default()
+    };
+    settings.partition.policies.missing = Missing::SensitiveFree;
+    let model = fitted(&[2], 4, &settings);
+    assert_eq!(model.holdings().held, Held::Rows);
+    let fallback = |model: &Model| model.predictor().fallback().unwrap().points().len();
+    // Half of the rows train; the second model has points of its own.
+    assert_eq!(
+        model.holdings().rows,
+        model.predictor().points().len() + fallback(&model)
+    );
+    let (small, reduction) = model
+        .reduce(to(10), Some("today".into()), &watch())
+        .unwrap();
+    assert_eq!(reduction.fallback.len(), 1);
+    assert_eq!(fallback(&small), 10);
+    assert_eq!(small.holdings().held, Held::Landmarks);
+    assert_eq!((small.holdings().rows, small.holdings().features), (20, 2));
+    assert_eq!(small.card.history[0].date.as_deref(), Some("today"));
+    assert_eq!(small.card.history[0].step, Step::Reduce(reduction));
+    let bytes = small.to_bytes().unwrap();
+    assert_eq!(Model::from_bytes(&bytes).unwrap(), small);
+    assert_eq!(version_of(&bytes).unwrap(), env!("CARGO_PKG_VERSION"));
+    // Again, and on: a history is as long as what happened.
+    let (smaller, _) = small.reduce(to(5), None, &watch()).unwrap();
+    assert_eq!(smaller.card.history.len(), 2);
+}
+
+#[test]
+fn a_linear_model_needs_no_rows() {
+    let settings = Settings {
+        kernel: "linear".parse().unwrap(),
+        ..Settings::default()
+    };
+    let model = fitted(&[2], 4, &settings);
+    let (small, reduction) = model.reduce(to(2), None, &watch()).unwrap();
+    assert_eq!(small.holdings().held, Held::Nothing);
+    assert_eq!(small.holdings().rows, 0);
+    assert!(reduction.scores[0].largest < 1e-9);
+    assert!(small.reduce(to(1), None, &watch()).is_err());
+}
+
+#[test]
+fn what_cannot_be_reduced_is_refused() {
+    let model = fitted(&[2], 4, &Settings::default());
+    for landmarks in [0, ROWS, ROWS + 1, usize::MAX] {
+        let refused = model.reduce(to(landmarks), None, &watch());
+        assert!(matches!(refused, Err(Error::InvalidParameter { .. })));
+    }
+    let waves = Settings {
+        components: Some(Components {
+            selection: Selection::Fourier,
+            ..Components::new(20)
+        }),
+        ..Settings::default()
+    };
+    let model = fitted(&[2], 4, &waves);
+    assert_eq!(model.holdings().held, Held::Nothing);
+    let refused = model.reduce(to(4), None, &watch()).unwrap_err();
+    assert!(refused.to_string().contains("holds no row"));
+}
+
+/// New rows, of the second cell only so many.
+fn later(model: &Model, few: usize) -> (Points<'static>, Sensitive) {
+    let table = table(7000, 200);
+    let rows: Vec<usize> = (0..200).filter(|i| i % 2 == 0 || i / 2 < few).collect();
+    let table: Vec<Column> = table.iter().map(|column| column.select(&rows)).collect();
+    let (points, _) = model.encoder.encode(&table).unwrap();
+    let sensitive = Sensitive::new(vec![table[2].clone()], rows.len()).unwrap();
+    (points, sensitive)
+}
+
+#[test]
+fn a_refresh_refuses_small_cells_and_keeps_a_history() {
+    let aligned = Settings {
+        align: Some(AlignRule {
+            method: AlignMethod::LocationScale,
+            strength: 1.0,
+        }),
+        ..Settings::default()
+    };
+    let mut smooth = Settings::default();
+    smooth.partition.estimator = Estimator::Smooth;
+    for (target, settings) in [
+        (4, Settings::default()),
+        (5, classifier()),
+        (4, aligned),
+        (4, smooth),
+    ] {
+        let model = fitted(&[2], target, &settings);
+        let (points, sensitive) = later(&model, 7);
+        let weights = vec![2.0; points.len()];
+        let finish = |renewal, weights: Option<&[f64]>| {
+            let mut refresh = model.refresh().unwrap();
+            refresh
+                .update(&points, &sensitive, weights, &watch())
+                .unwrap();
+            refresh.finish(renewal, Some("2026-01-31".into()))
+        };
+        let refused = finish(Renewal::default(), None).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "1 of 2 cells have fewer than 30 new rows: sex=M (7); give more rows, ask for fewer (min-rows), or keep such cells as they were (keep-small)"
+        );
+        let enough = Renewal {
+            least: 7,
+            small: SmallCells::Refuse,
+        };
+        let renewed = finish(enough, None).unwrap();
+        assert_eq!(renewed.drifts.len(), model.scorers.len());
+        let [change] = &renewed.model.card.history[..] else {
+            panic!("one change");
+        };
+        let Step::Refresh(refreshed) = &change.step else {
+            panic!("a refresh");
+        };
+        assert_eq!((refreshed.rows, &refreshed.cells[..]), (107, &[100, 7][..]));
+        assert!(refreshed.kept.is_empty());
+        let z = renewed.drifts.iter().flatten().filter_map(|drift| drift.z);
+        assert_eq!(refreshed.largest_z, z.map(f64::abs).reduce(f64::max));
+        let bytes = renewed.model.to_bytes().unwrap();
+        assert_eq!(Model::from_bytes(&bytes).unwrap(), renewed.model);
+        // Rows that all count twice count alike.
+        let weighted = finish(enough, Some(&weights)).unwrap();
+        for (a, b) in renewed
+            .drifts
+            .iter()
+            .flatten()
+            .zip(weighted.drifts.iter().flatten())
+        {
+            assert!((a.after - b.after).abs() < 1e-9 && (a.offsets.1 - b.offsets.1).abs() < 1e-9);
+        }
+        let kept = finish(Renewal::keeping(30), None).unwrap();
+        let Step::Refresh(refreshed) = &kept.model.card.history[0].step else {
+            panic!("a refresh");
+        };
+        assert_eq!(refreshed.kept, [1]);
+    }
+}
+
+#[test]
+fn nonsense_in_a_history_is_refused() {
+    let model = fitted(&[2], 4, &Settings::default());
+    let (points, sensitive) = later(&model, 100);
+    let mut refresh = model.refresh().unwrap();
+    refresh.update(&points, &sensitive, None, &watch()).unwrap();
+    let mut renewed = refresh.finish(Renewal::default(), None).unwrap().model;
+    let Step::Refresh(refreshed) = &mut renewed.card.history[0].step else {
+        panic!("a refresh");
+    };
+    refreshed.kept = vec![2];
+    let bytes = renewed.to_bytes().unwrap();
+    assert!(matches!(
+        Model::from_bytes(&bytes),
+        Err(Error::InvalidModel { .. })
+    ));
+}
