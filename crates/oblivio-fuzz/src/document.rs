@@ -207,7 +207,10 @@ fn rearrange(values: &mut Vec<Value>, random: &mut Random) {
         2 => values.swap(one, other),
         3 => values.truncate(one),
         4 => values.reverse(),
-        _ => values.extend(std::iter::repeat_n(values[one].clone(), 1 + random.below(40))),
+        _ => values.extend(std::iter::repeat_n(
+            values[one].clone(),
+            1 + random.below(40),
+        )),
     }
 }
 

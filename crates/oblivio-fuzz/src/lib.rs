@@ -78,7 +78,11 @@ pub fn fuzz(
     if let Some(number) = one {
         let input = make(&mut Random::of(target.name, number));
         let read = pool.install(|| read(&input));
-        eprintln!("{} {number}: {} bytes, read: {read}", target.name, input.len());
+        eprintln!(
+            "{} {number}: {} bytes, read: {read}",
+            target.name,
+            input.len()
+        );
         return;
     }
     let started = Instant::now();

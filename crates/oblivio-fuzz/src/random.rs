@@ -6,8 +6,30 @@ pub struct Random(u64);
 
 /// Bytes and words at which readers stumble.
 const TOKENS: [&[u8]; 24] = [
-    b"\0", b"\xff", b"\"", b"\"\"", b"'", b"\\", b"\n", b"\r\n", b",", b";", b"\t", b"{", b"[[[[[[[[", b"}", b"null", b"NaN", b"-0",
-    b"1e999", b"-1e-999", b"18446744073709551616", b"9223372036854775807", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"PAR1",
+    b"\0",
+    b"\xff",
+    b"\"",
+    b"\"\"",
+    b"'",
+    b"\\",
+    b"\n",
+    b"\r\n",
+    b",",
+    b";",
+    b"\t",
+    b"{",
+    b"[[[[[[[[",
+    b"}",
+    b"null",
+    b"NaN",
+    b"-0",
+    b"1e999",
+    b"-1e-999",
+    b"18446744073709551616",
+    b"9223372036854775807",
+    b"\xef\xbb\xbf",
+    b"\xed\xa0\x80",
+    b"PAR1",
 ];
 
 impl Random {

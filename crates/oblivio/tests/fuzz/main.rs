@@ -1,6 +1,9 @@
 //! Damaged files and texts: they are read or refused, and what was read can be used; nothing panics, hangs or takes memory that the
 //! file does not account for. `OBLIVIO_FUZZ` says how many of each are tried.
-#![allow(clippy::unwrap_used, reason = "what cannot be unwrapped is a failed test")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "what cannot be unwrapped is a failed test"
+)]
 
 mod readers;
 mod seeds;
@@ -16,7 +19,10 @@ fn damaged(name: &'static str, usual: u64, seeds: &[Vec<u8>], read: impl Fn(&[u8
         memory: 8 << 20,
         memory_per_byte: 64,
     };
-    assert!(seeds.iter().all(|bytes| read(bytes)), "{name}: the files are not read undamaged");
+    assert!(
+        seeds.iter().all(|bytes| read(bytes)),
+        "{name}: the files are not read undamaged"
+    );
     let files: Vec<File> = seeds.iter().map(|bytes| File::of(bytes)).collect();
     fuzz(target, |random| File::damaged(&files, random), read);
 }
@@ -28,7 +34,12 @@ fn models() {
 
 #[test]
 fn features() {
-    damaged("features", 3000, &seeds::transformers(), readers::transformer);
+    damaged(
+        "features",
+        3000,
+        &seeds::transformers(),
+        readers::transformer,
+    );
 }
 
 #[test]
@@ -45,12 +56,19 @@ fn releases() {
 fn moments() {
     let seeds = seeds::moments();
     let sound = oblivio::Moments::from_bytes(&seeds[0]).unwrap();
-    damaged("moments", 3000, &seeds, |bytes| readers::moments(bytes, &sound));
+    damaged("moments", 3000, &seeds, |bytes| {
+        readers::moments(bytes, &sound)
+    });
 }
 
 #[test]
 fn checkpoints() {
-    damaged("checkpoint", 3000, &seeds::checkpoints(), readers::checkpoint);
+    damaged(
+        "checkpoint",
+        3000,
+        &seeds::checkpoints(),
+        readers::checkpoint,
+    );
 }
 
 #[test]
@@ -79,7 +97,9 @@ fn containers() {
         |random| {
             let mut bytes = random.pick(&seeds).clone();
             // Most of the damage where the container says what it holds.
-            let mut start = bytes.drain(..if random.once_in(4) { 8 } else { 400 }).collect();
+            let mut start = bytes
+                .drain(..if random.once_in(4) { 8 } else { 400 })
+                .collect();
             random.damage(&mut start);
             [start, bytes].concat()
         },

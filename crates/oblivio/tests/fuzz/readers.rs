@@ -1,7 +1,7 @@
 //! What anyone does with a file: read it, and use what was read.
 
 use oblivio::{
-    Checkpoint, Column, Encoder, Estimator, Features, Kind, KernelModel, Model, Moments, Release,
+    Checkpoint, Column, Encoder, Estimator, Features, KernelModel, Kind, Model, Moments, Release,
     Scaling, Sensitive, Share, Survey, Transformer,
 };
 
@@ -47,7 +47,10 @@ pub fn model(bytes: &[u8]) -> bool {
     let Ok(model) = Model::from_bytes(bytes) else {
         return false;
     };
-    let partition = model.predictor().offsets().map(|offsets| &offsets.partition);
+    let partition = model
+        .predictor()
+        .offsets()
+        .map(|offsets| &offsets.partition);
     let columns = partition.map_or(Vec::new(), |partition| partition.columns().collect());
     for table in tables(&model.encoder, &columns) {
         if let Ok(predictions) = model.predict(&table, &watch()) {
@@ -115,8 +118,14 @@ pub fn release(bytes: &[u8]) -> bool {
     let mut own: Vec<Column> = Vec::new();
     for (name, kind) in columns {
         own.push(match kind {
-            Kind::Categorical => Column { name: name.into(), ..table[2].clone() },
-            Kind::Continuous => Column { name: name.into(), ..table[3].clone() },
+            Kind::Categorical => Column {
+                name: name.into(),
+                ..table[2].clone()
+            },
+            Kind::Continuous => Column {
+                name: name.into(),
+                ..table[3].clone()
+            },
         });
     }
     if let Ok(sensitive) = Sensitive::new(own, seeds::ROWS) {
@@ -131,7 +140,11 @@ pub fn moments(bytes: &[u8], sound: &Moments) -> bool {
     let Ok(read) = Moments::from_bytes(bytes) else {
         return false;
     };
-    for (mut one, other) in [(sound.clone(), &read), (read.clone(), sound), (read.clone(), &read)] {
+    for (mut one, other) in [
+        (sound.clone(), &read),
+        (read.clone(), sound),
+        (read.clone(), &read),
+    ] {
         if one.merge(other, &watch()).is_ok() {
             let _ = one.subtract(other, &watch());
         }

@@ -113,11 +113,23 @@ pub fn models() -> Vec<Vec<u8>> {
         fitted(&[], y, &plain),
         fitted(&[Column::texts("sex", sex)], y, &fallback),
         fitted(both, y, &on_landmarks(Estimator::Cells)),
-        fitted(both, y, &aligned(AlignMethod::LocationScale, Estimator::Cells)),
+        fitted(
+            both,
+            y,
+            &aligned(AlignMethod::LocationScale, Estimator::Cells),
+        ),
         fitted(both, y, &aligned(AlignMethod::Quantile, Estimator::Cells)),
         fitted(both, y, &aligned(AlignMethod::Quantile, Estimator::Smooth)),
-        fitted(&table[2..3], class, &classifier(Learner::Svm, Mode::Oblivious)),
-        fitted(&table[2..3], class, &classifier(Learner::Logistic, Mode::Oblivious)),
+        fitted(
+            &table[2..3],
+            class,
+            &classifier(Learner::Svm, Mode::Oblivious),
+        ),
+        fitted(
+            &table[2..3],
+            class,
+            &classifier(Learner::Logistic, Mode::Oblivious),
+        ),
     ]
 }
 
@@ -250,7 +262,9 @@ pub fn survey(start: usize) -> Survey {
 }
 
 pub fn surveys() -> Vec<Vec<u8>> {
-    [0, ROWS].map(|start| survey(start).to_bytes().unwrap()).to_vec()
+    [0, ROWS]
+        .map(|start| survey(start).to_bytes().unwrap())
+        .to_vec()
 }
 
 fn begun(settings: &Settings) -> (Encoder, StreamFit) {

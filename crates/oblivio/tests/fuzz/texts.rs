@@ -2,8 +2,9 @@
 
 use oblivio::learn::{Learner, Solver};
 use oblivio::{
-    AlignMethod, Binning, CellCount, EmptyCell, Estimator, Gamma, Kernel, Measure, Missing, Mode,
-    Named, OutOfRange, Points, ReleaseMethod, Selection, Threshold, UnseenCategory, Watch,
+    AlignMethod, Binning, CellCount, EmptyCell, Estimator, Gamma, Kernel, KernelMatrix, Measure,
+    Missing, Mode, Named, OutOfRange, Points, ReleaseMethod, Selection, Threshold, UnseenCategory,
+    Watch,
 };
 use oblivio_fuzz::{Random, Target, fuzz};
 
@@ -17,7 +18,9 @@ const TEXTS: Target = Target {
 /// Words of a grammar in any order, then damaged more often than not.
 fn spelt(words: &[&str], random: &mut Random) -> Vec<u8> {
     let count = 1 + random.below(12);
-    let mut bytes: Vec<u8> = (0..count).flat_map(|_| random.pick(words).bytes()).collect();
+    let mut bytes: Vec<u8> = (0..count)
+        .flat_map(|_| random.pick(words).bytes())
+        .collect();
     if random.once_in(2) {
         random.damage(&mut bytes);
     }
@@ -27,10 +30,37 @@ fn spelt(words: &[&str], random: &mut Random) -> Vec<u8> {
 /// What is read can be written, read again as the same, and used.
 #[test]
 fn kernel_texts() {
-    let whole = ["2 * rbf(gamma=0.5) * linear + poly(degree=2, gamma=1, coef0=1)", "laplacian", "matern52(gamma=median)"];
+    let whole = [
+        "2 * rbf(gamma=0.5) * linear + poly(degree=2, gamma=1, coef0=1)",
+        "laplacian",
+        "matern52(gamma=median)",
+    ];
     let words = [
-        "rbf", "linear", "poly", "laplacian", "matern12", "(", ")", "gamma=", "degree=", "coef0=", ",", " + ", " * ", "2", "0.5",
-        "-1", "1e308", "1e-320", "scale", "median", "1e", "64", " ", "é", "((((((((",
+        "rbf",
+        "linear",
+        "poly",
+        "laplacian",
+        "matern12",
+        "(",
+        ")",
+        "gamma=",
+        "degree=",
+        "coef0=",
+        ",",
+        " + ",
+        " * ",
+        "2",
+        "0.5",
+        "-1",
+        "1e308",
+        "1e-320",
+        "scale",
+        "median",
+        "1e",
+        "64",
+        " ",
+        "é",
+        "((((((((",
     ];
     let points = Points::new(vec![0.0, 1.0, -2.0, 0.5], 2).unwrap();
     fuzz(
@@ -51,7 +81,7 @@ fn kernel_texts() {
             };
             assert_eq!(kernel.to_string().parse::<Kernel<Gamma>>().unwrap(), kernel);
             if let Ok(kernel) = kernel.resolve(&points, &[1.0; 2], 0) {
-                let _ = kernel.matrix(&points, &points, &Watch::default());
+                let _ = KernelMatrix::of(&kernel, &points).entries(&Watch::default());
             }
             true
         },
@@ -65,11 +95,35 @@ fn is_named<T: Named>(text: &str) -> bool {
 #[test]
 fn words() {
     let words = [
-        "auto", "3", "0", "-1", "1e9", "18446744073709551615", "4294967296", "0.5", "prevalence", "accuracy", "cells", "smooth",
-        "linear", "quantile", "dyadic", "ridge", "svm", "logistic", "oblivious", "plain", "error", "nan", "inf",
+        "auto",
+        "3",
+        "0",
+        "-1",
+        "1e9",
+        "18446744073709551615",
+        "4294967296",
+        "0.5",
+        "prevalence",
+        "accuracy",
+        "cells",
+        "smooth",
+        "linear",
+        "quantile",
+        "dyadic",
+        "ridge",
+        "svm",
+        "logistic",
+        "oblivious",
+        "plain",
+        "error",
+        "nan",
+        "inf",
     ];
     let readers: [fn(&str) -> bool; 16] = [
-        |text| text.parse::<CellCount>().is_ok_and(|count| count.resolve(100, 3) > 0),
+        |text| {
+            text.parse::<CellCount>()
+                .is_ok_and(|count| count.resolve(100, 3) > 0)
+        },
         |text| text.parse::<Threshold>().is_ok(),
         |text| text.parse::<Gamma>().is_ok(),
         is_named::<Mode>,
