@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::container::{Tensor, invalid, numbers, read, require, tensor, write};
 use crate::basis::{Basis, Shape};
+use crate::column::MOST_ROWS;
 use crate::encoder::Encoder;
 use crate::error::{Result, Warning};
 use crate::features::{FeatureFit, FeatureSettings};
@@ -132,6 +133,12 @@ impl SumsHeader {
     ) -> Result<Moments> {
         let vector = |name: &str| Ok(numbers(tensors, &format!("{prefix}{name}"), 1)?.0);
         let shape = |holds: bool| require(holds, "the shape of its sums");
+        let (placed, uses) = (&self.placed.0, self.placed.1);
+        let counts = placed.iter().chain([&self.rows]);
+        require(
+            counts.copied().all(|count| count <= MOST_ROWS) && uses.is_sound(),
+            "the number of its rows",
+        )?;
         // Before there is room for as many features of S as the plan announces.
         let gram = vector("gram")?;
         let announced = plan.sensitive.dense().unwrap_or(0);
@@ -423,7 +430,10 @@ impl Checkpoint {
         let gather = match header.gather {
             None => None,
             Some(gather) => {
-                require(gather.rows <= gather.table_rows, "the number of its rows")?;
+                require(
+                    gather.rows <= gather.table_rows && gather.table_rows <= MOST_ROWS,
+                    "the number of its rows",
+                )?;
                 let training = gather
                     .training
                     .map(|sums| sums.moments(&plan, &tensors, "training-"));
