@@ -65,6 +65,7 @@ fn kernel_texts() {
     let points = Points::new(vec![0.0, 1.0, -2.0, 0.5], 2).unwrap();
     fuzz(
         TEXTS,
+        &whole.map(|text| text.as_bytes().to_vec()),
         |random| match random.below(3) {
             0 => spelt(&words, random),
             1 => random.pick(&whole).as_bytes().to_vec(),
@@ -146,6 +147,7 @@ fn words() {
     };
     fuzz(
         target,
+        &[b"auto".to_vec()],
         |random| {
             let mut bytes = random.pick(&words).as_bytes().to_vec();
             if random.once_in(2) {
