@@ -28,7 +28,7 @@ const WRITERS: [&str; 9] = [
     "predict m.oblivio new.csv -o OUT",
     "transform f.oblivio new.csv -o OUT",
     "refresh m.oblivio new.csv -o OUT",
-    "release train.csv --sensitive sex --drop admitted,success --permutations 19 --resamples 19 -o OUT",
+    "release few.csv --sensitive sex --drop admitted,success --permutations 19 --resamples 19 -o OUT",
     "simulate admissions --rows 300 -o OUT",
     "predict m.oblivio new.csv -o OUT.parquet",
 ];
@@ -37,6 +37,7 @@ fn prepared() -> Place {
     let place = Place::with_applicants(200);
     place.run("fit train.csv --target success --sensitive sex -o m.oblivio");
     place.run("fit train.csv --sensitive sex --components 20 -o f.oblivio");
+    place.run("simulate admissions --rows 60 --seed 3 -o few.csv");
     place
 }
 
