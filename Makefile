@@ -8,7 +8,7 @@ export OBLIVIO_DATA
 VENV := .venv/bin
 
 .PHONY: help web chromium java build demo test test-rust test-python test-cluster test-cluster-large python check format lint docs \
-	bench bench-fairness bench-cluster clean
+	bench bench-fairness bench-cluster clean fuzz soak
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s "$$(printf '\t')"
@@ -84,6 +84,18 @@ test-cluster-large: .venv-cluster/wheel java ## Fit twenty million rows with rea
 
 bench-cluster: .venv-cluster/wheel java ## Seconds and memory against rows, on Dask and on classic Spark
 	env -u PYTHONPATH $(CLUSTER)/python bench/cluster.py
+
+# How many damaged inputs of each kind `make fuzz` tries, and how often `make soak` kills.
+FUZZ ?= 1000000
+SOAK ?= 200
+
+fuzz: ## Try a million damaged inputs of every kind (FUZZ=N for another number)
+	OBLIVIO_FUZZ=$(FUZZ) $(CARGO) test --workspace --exclude oblivio-py --test fuzz -- --nocapture --test-threads 1
+	OBLIVIO_FUZZ=$(FUZZ) $(CARGO) test --workspace --exclude oblivio-py --lib fuzz::damaged -- --nocapture --test-threads 1
+
+soak: python ## Kill the program and Python in the midst of their writing, 200 times each (SOAK=N for another number)
+	OBLIVIO_SOAK=$(SOAK) $(CARGO) test --workspace --exclude oblivio-py --test faults -- --nocapture --test-threads 1
+	OBLIVIO_SOAK=$(SOAK) $(VENV)/python -m pytest -s tests/python/test_faults.py
 
 check: format lint docs test ## What CI runs: format, lints, types, docs, tests
 

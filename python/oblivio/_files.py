@@ -27,14 +27,21 @@ class Saved:
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file whole or not at all."""
-    target = Path(path)
+    """Write a file whole or not at all; a pipe or a device is written to as it is."""
+    # A link stays a link, and the file it points to is replaced.
+    target = Path(path).resolve()
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
+    if target.exists() and not target.is_file() and not target.is_dir():
+        target.write_bytes(data)
+        return
     descriptor, temporary = tempfile.mkstemp(prefix=".oblivio-", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
+            # On the disk before it has its name: a machine that loses power has one of the two files, too.
+            file.flush()
+            os.fsync(file.fileno())
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)

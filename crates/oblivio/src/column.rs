@@ -27,6 +27,9 @@ pub enum Values {
     },
 }
 
+/// No table has more rows: so many are exact as a double, and sums of a few such counts are no overflow.
+pub(crate) const MOST_ROWS: usize = 1 << 52;
+
 /// The code of a missing category.
 pub const MISSING: u32 = u32::MAX;
 

@@ -105,8 +105,7 @@ impl Reference {
     /// Which of `rows` rows estimate. An odd one out trains.
     pub(crate) fn members(&self, rows: usize, seed: u64) -> Result<Members> {
         self.check(rows)?;
-        let mut chosen = vec![false; rows];
-        match self {
+        let chosen = match self {
             Self::All => return Ok(Members::all()),
             Self::Half => {
                 // Narrow numbers: there may be many rows.
@@ -117,16 +116,20 @@ impl Reference {
                 let mut order: Vec<u32> = (0..most).collect();
                 order.shuffle(&mut random::generator(seed, random::Stream::Reference));
                 let reference = &order[rows - rows / 2..];
+                let mut chosen = vec![false; rows];
                 for &row in reference {
                     chosen[row as usize] = true;
                 }
+                chosen
             }
             Self::Rows(given) => {
+                let mut chosen = vec![false; rows];
                 for &row in given {
                     chosen[row] = true;
                 }
+                chosen
             }
-        }
+        };
         Ok(Members(Some(chosen)))
     }
 

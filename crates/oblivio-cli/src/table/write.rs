@@ -86,8 +86,10 @@ impl Output {
                 permissions,
                 unfinished,
             } => {
+                // On the disk before it has its name: a machine that loses power has one of the two files, too.
                 let stored = permissions
                     .map_or(Ok(()), |same| file.as_file().set_permissions(same))
+                    .and_then(|()| file.as_file().sync_all())
                     .and_then(|()| Ok(file.persist(target).map(drop)?));
                 drop(unfinished);
                 stored

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::container::{Tensor, invalid, numbers, read, require, tensor, write};
 use crate::basis::{Basis, Shape};
+use crate::column::MOST_ROWS;
 use crate::encoder::Encoder;
 use crate::error::{Result, Warning};
 use crate::features::{FeatureFit, FeatureSettings};
@@ -131,6 +132,17 @@ impl SumsHeader {
         prefix: &str,
     ) -> Result<Moments> {
         let vector = |name: &str| Ok(numbers(tensors, &format!("{prefix}{name}"), 1)?.0);
+        let shape = |holds: bool| require(holds, "the shape of its sums");
+        let (placed, uses) = (&self.placed.0, self.placed.1);
+        let counts = placed.iter().chain([&self.rows]);
+        require(
+            counts.copied().all(|count| count <= MOST_ROWS) && uses.is_sound(),
+            "the number of its rows",
+        )?;
+        // Before there is room for as many features of S as the plan announces.
+        let gram = vector("gram")?;
+        let announced = plan.sensitive.dense().unwrap_or(0);
+        shape(announced.checked_mul(announced) == Some(gram.len()))?;
         let empty = Moments::new(Arc::clone(plan));
         let width = empty.sums.width;
         let (origin, sums) = (vector("sums-origin")?, vector("sums")?);
@@ -138,7 +150,6 @@ impl SumsHeader {
             none if none.is_empty() && plan.second && self.rows == 0 => vec![0.0; width * width],
             second => squared(second, width),
         };
-        let shape = |holds: bool| require(holds, "the shape of its sums");
         shape(origin.len() == width - 1)?;
         shape(second.len() == if plan.second { width * width } else { 0 })?;
         let sensitive = match (self.slots, &empty.sums.sensitive) {
@@ -158,8 +169,7 @@ impl SumsHeader {
                 }
             }
             (None, SensitiveSums::Dense { count, placed, .. }) => {
-                let gram = vector("gram")?;
-                shape(gram.len() == count * count && sums.len() == count * width)?;
+                shape(sums.len() == count * width)?;
                 shape(self.placed.0.len() == placed.0.len())?;
                 SensitiveSums::Dense {
                     count: *count,
@@ -420,7 +430,10 @@ impl Checkpoint {
         let gather = match header.gather {
             None => None,
             Some(gather) => {
-                require(gather.rows <= gather.table_rows, "the number of its rows")?;
+                require(
+                    gather.rows <= gather.table_rows && gather.table_rows <= MOST_ROWS,
+                    "the number of its rows",
+                )?;
                 let training = gather
                     .training
                     .map(|sums| sums.moments(&plan, &tensors, "training-"));

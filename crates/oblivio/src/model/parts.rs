@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::container::{invalid, numbers, read, require, tensor, write};
 use super::moments::{SumsHeader, sums_tensors, triangle};
-use crate::column::{Column, MISSING, Values};
+use crate::column::{Column, MISSING, MOST_ROWS, Values};
 use crate::encoder::EncoderLearner;
 use crate::error::Result;
 use crate::moments::SAMPLE;
@@ -135,7 +135,11 @@ impl Survey {
             shape[1] == 5 && shape[0] == weights.len() && shape[0] <= rows.min(SAMPLE),
             "its sample",
         )?;
-        require(start.checked_add(rows).is_some(), "the place of its rows")?;
+        let end = start.checked_add(rows);
+        require(
+            end.is_some_and(|end| end <= MOST_ROWS),
+            "the place of its rows",
+        )?;
         let (complete, mass) = header.complete;
         require(
             complete <= rows && mass >= 0.0 && header.weight >= 0.0,
@@ -230,8 +234,9 @@ impl Share {
             (None, None) => None,
             _ => return Err(invalid("it is the share of another kind of fit")),
         };
+        let end = header.start.checked_add(header.rows);
         require(
-            header.start.checked_add(header.rows).is_some(),
+            end.is_some_and(|end| end <= MOST_ROWS),
             "the place of its rows",
         )?;
         Ok(Self {

@@ -344,6 +344,7 @@ impl Moments {
         let pending = std::mem::take(&mut self.pending);
         let rows = pending.targets.len();
         if rows == 0 {
+            self.sums.complete();
             return Ok(());
         }
         let (width, features) = (self.sums.width, self.plan.map.len());

@@ -3,6 +3,7 @@
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
+use super::smooth::dense_width;
 use crate::column::{Column, Values};
 use crate::conditioning::{Observed, Of};
 use crate::error::{Error, Result, Warning};
@@ -48,6 +49,17 @@ pub(crate) enum SensitivePlan {
     Features { count: usize, ridge: f64 },
     /// The features of a regression on S, then an indicator for each cell, as the partition has them.
     Smooth(Box<Partition>),
+}
+
+impl SensitivePlan {
+    /// How many features of S are summed as a matrix; `None` where cells are.
+    pub(crate) fn dense(&self) -> Option<usize> {
+        match self {
+            Self::Cells(_) => None,
+            Self::Features { count, .. } => Some(*count),
+            Self::Smooth(partition) => Some(dense_width(partition)),
+        }
+    }
 }
 
 /// The settings of a plan.

@@ -76,6 +76,13 @@ impl Sums {
         }
     }
 
+    /// Gives slots that no row is in their sums, which are zero.
+    pub(super) fn complete(&mut self) {
+        if let SensitiveSums::Cells { slots, sums, .. } = &mut self.sensitive {
+            sums.resize(slots.keys.len() * self.width, 0.0);
+        }
+    }
+
     /// Adds rows. The result is the same whatever the number of threads: each part of the sums is one thread's work.
     pub(super) fn add(&mut self, block: &Block) {
         let width = self.width;

@@ -72,7 +72,11 @@ fn divide(
     for k in members {
         at.entry(seen.keys[k][axis]).or_default().push(k);
     }
-    let total = |members: &Vec<usize>| members.iter().map(|&k| seen.rows[k]).sum();
+    let total = |members: &Vec<usize>| {
+        // Of weights that say any number of rows.
+        let rows = members.iter().map(|&k| seen.rows[k]);
+        rows.fold(0, usize::saturating_add)
+    };
     let bins = at.iter().map(|(&bin, members)| (bin, total(members)));
     for (low, high) in ranges(bins, seen.least) {
         let inside = at.range(low..=high).flat_map(|(_, members)| members);
@@ -100,7 +104,11 @@ fn ranges(bins: impl Iterator<Item = (u32, usize)>, least: usize) -> Vec<(u32, u
             break;
         };
         small.remove(&other);
-        let (start, end, rows) = (low.min(other.1), low.max(other.1), rows + other.0);
+        let (start, end, rows) = (
+            low.min(other.1),
+            low.max(other.1),
+            rows.saturating_add(other.0),
+        );
         let high = ranges.remove(&end).map_or(end, |(high, _)| high);
         ranges.insert(start, (high, rows));
         if rows < least {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, Cut, UNSEEN};
 use super::boxes::{Extent, Lookup, merge};
 use super::{Choice, Missing, OutOfRange, Partition, PartitionRule, Policies, Uses};
-use crate::column::{MISSING, sort_levels};
+use crate::column::{MISSING, MOST_ROWS, sort_levels};
 use crate::error::{Error, Result, Warning};
 use crate::sensitive::{Kind, Sensitive};
 
@@ -357,6 +357,8 @@ impl Cuts {
     /// Refuses what cannot have come from a fit (a damaged or hostile file).
     pub(crate) fn is_sound(&self, keys: &[Vec<u32>]) -> bool {
         self.open.len() == self.axes.len()
+            && self.outside <= MOST_ROWS
+            && self.left_out <= MOST_ROWS
             && self.axes.iter().all(Axis::is_sound)
             && keys.iter().all(|key| {
                 let mut places = key.iter().zip(&self.axes);

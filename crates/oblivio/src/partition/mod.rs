@@ -24,7 +24,7 @@ pub use self::rule::{
 pub(crate) use self::smooth::{
     Block, Coordinate, Coordinates, Form, KernelFeatures, Smooth, Source, regression,
 };
-use crate::column::Values;
+use crate::column::{MOST_ROWS, Values};
 use crate::error::{Error, Result, Warning};
 use crate::sensitive::{Kind, Sensitive};
 
@@ -163,6 +163,27 @@ impl Slots {
 }
 
 impl Uses {
+    /// Refuses counts that cannot have come from a fit (a damaged or hostile file).
+    pub(crate) fn is_sound(self) -> bool {
+        let Self {
+            empty_cell,
+            unseen_category,
+            out_of_range,
+            missing,
+            sensitive_free,
+            unseen_level,
+        } = self;
+        let counts = [
+            empty_cell,
+            unseen_category,
+            out_of_range,
+            missing,
+            sensitive_free,
+            unseen_level,
+        ];
+        counts.iter().all(|count| *count <= MOST_ROWS)
+    }
+
     /// The counts of two sets of rows together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
@@ -588,6 +609,7 @@ impl Partition {
             && !self.keys.is_empty()
             && self.mass.len() == self.keys.len()
             && self.counts.len() == self.keys.len()
+            && rows_are_sound(&self.counts)
             && self.mass.iter().all(|mass| *mass > 0.0 && mass.is_finite())
             && self.axes.iter().all(Axis::is_sound)
             && self.keys.is_sorted_by(|a, b| a < b)
@@ -610,6 +632,14 @@ impl Partition {
             })
             && Tree::new(&self.axes, &self.keys, &self.ends).is_some()
     }
+}
+
+/// Whether a table can have so many rows in its cells.
+pub(crate) fn rows_are_sound(counts: &[usize]) -> bool {
+    let rows = counts
+        .iter()
+        .try_fold(0usize, |sum, count| sum.checked_add(*count));
+    rows.is_some_and(|rows| rows <= MOST_ROWS)
 }
 
 /// A row's value on an axis, in words.

@@ -1,5 +1,6 @@
 //! Where everything goes, made sure of before anything is computed.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
@@ -11,9 +12,11 @@ use crate::table;
 /// The endings of what is found, next to the table.
 const BESIDE: [&str; 2] = ["release.json", "release.html"];
 
-/// The reports that are written: those asked for, or those next to the table.
+/// The reports that are written: those asked for, or those next to the table. Next to a pipe or a device there are none.
 pub(super) fn reports(args: &Args) -> Vec<PathBuf> {
-    if !args.report.is_empty() || args.output.as_os_str() == "-" {
+    let is_stream = args.output.as_os_str() == "-"
+        || fs::metadata(&args.output).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if !args.report.is_empty() || is_stream {
         return args.report.clone();
     }
     BESIDE

@@ -1,85 +1,114 @@
-//! Damaged and random files: reading them gives a table or an error, never a panic.
+//! Damaged and random files: reading them gives a table or an error, never a panic. `OBLIVIO_FUZZ` says how many are tried.
 
-use super::{csv_bytes, from_bytes, parquet_bytes, sample, source};
+use std::ffi::OsStr;
+
+use anyhow::Result;
+use oblivio::Column;
+use oblivio_fuzz::{Random, Target, fuzz};
+
+use super::{csv_bytes, parquet_bytes, sample, source};
 use crate::table::ReadOptions;
+use crate::table::input::Input;
+use crate::table::part::{Declared, Place, Settled, survey};
+use crate::table::read::Look;
+use crate::table::source::BATCH;
 
-/// How often each kind of damage is tried.
-const TRIALS: usize = 2000;
+/// Inputs that are tried unless the environment says otherwise.
+const USUAL: u64 = 3000;
 
-/// A generator that needs no crate; its quality hardly matters.
-struct Random(u64);
+/// What both formats hold beside the bytes of a file: buffers of a size of their own, and a batch of rows.
+const MEMORY: u64 = 64 << 20;
 
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % bound
-    }
-
-    fn damage(&mut self, bytes: &mut Vec<u8>) {
-        for _ in 0..=self.below(4) {
-            let position = self.below(bytes.len());
-            match self.below(4) {
-                0 => bytes.truncate(position + 1),
-                1 => bytes[position] ^= 1 << self.below(8),
-                2 => bytes[position] = self.below(256) as u8,
-                _ => bytes.insert(position, self.below(256) as u8),
+/// A target whose inputs are tables that the program wrote, damaged; or just bytes.
+fn damaged(name: &'static str, extension: Option<&str>, seeds: &[Vec<u8>]) {
+    let target = Target {
+        name,
+        usual: USUAL,
+        memory: MEMORY,
+        memory_per_byte: 256,
+    };
+    let make = |random: &mut Random| {
+        let mut bytes = random.pick(seeds).clone();
+        match random.below(16) {
+            0 => {
+                bytes = (0..random.below(200))
+                    .map(|_| random.bits() as u8)
+                    .collect()
             }
+            // Where Parquet says what it holds.
+            1..=6 => {
+                let mut end = bytes.split_off(bytes.len() - bytes.len().min(700));
+                random.damage(&mut end);
+                bytes.extend(end);
+            }
+            _ => random.damage(&mut bytes),
         }
-    }
+        bytes
+    };
+    fuzz(target, seeds, make, |bytes| read(bytes, extension).is_ok());
 }
 
-/// Reads the bytes under every name they may have; whether that succeeds does not matter here.
-fn try_all(bytes: &[u8]) {
-    for extension in [None, Some("parquet"), Some("tsv")] {
-        let _ = from_bytes(bytes, extension, &ReadOptions::default());
-    }
+/// Looks at the bytes and decodes every row, on this thread.
+fn read(bytes: &[u8], extension: Option<&str>) -> Result<usize> {
+    let options = ReadOptions::default();
+    let look = Look {
+        options: &options,
+        seen: &|_| (),
+    };
+    let place = Place::Kept(Input::spooled(&mut &*bytes)?);
+    let mut found = survey("table", place, extension.map(OsStr::new), look)?;
+    found.part.positions = (0..found.names.len()).collect();
+    let columns = found.names.iter().zip(&found.could);
+    let columns = columns.map(|(name, could)| Settled {
+        name: name.clone(),
+        kind: could.kind(),
+        declared: Declared::Nothing,
+    });
+    let columns: Vec<Settled> = columns.collect();
+    let mut rows = 0;
+    found.part.read(&columns, 0, BATCH, &mut |table| {
+        rows += table.rows();
+        true
+    })?;
+    Ok(rows)
 }
 
-#[test]
-fn random_bytes() {
-    let mut random = Random(1);
-    for _ in 0..TRIALS {
-        let bytes: Vec<u8> = (0..random.below(200))
-            .map(|_| random.below(256) as u8)
-            .collect();
-        try_all(&bytes);
-        try_all(&[b"PAR1", &bytes[..], b"PAR1"].concat());
-    }
+/// A table whose values do not vary: pages of one value, repeated.
+fn plain() -> Vec<Column> {
+    vec![
+        Column::numbers("a", vec![1.0; 300]),
+        Column::texts("b", (0..300).map(|_| Some("same"))),
+    ]
 }
 
 #[test]
 fn damaged_csv() {
-    let whole = csv_bytes(&sample());
-    let mut random = Random(2);
-    for _ in 0..TRIALS {
-        let mut bytes = whole.clone();
-        random.damage(&mut bytes);
-        try_all(&bytes);
-    }
+    let texts = ["x,y\r\n1,\"a\"\"b\"\r\n", "\u{feff}x,y\n,\n NA , 1e5 \n"];
+    let mut seeds = vec![csv_bytes(&sample())];
+    seeds.extend(texts.map(|text| text.as_bytes().to_vec()));
+    damaged("csv", None, &seeds);
 }
 
 #[test]
 fn damaged_parquet() {
     let whole = parquet_bytes(&sample());
     for length in 0..whole.len() {
-        try_all(&whole[..length]);
+        assert!(read(&whole[..length], Some("parquet")).is_err());
     }
-    let mut random = Random(3);
-    for _ in 0..TRIALS {
-        let mut bytes = whole.clone();
-        random.damage(&mut bytes);
-        try_all(&bytes);
-    }
+    damaged(
+        "parquet",
+        Some("parquet"),
+        &[whole, parquet_bytes(&plain())],
+    );
 }
 
 /// The shape check must agree with the decoder behind it, or its line numbers lie.
 #[test]
 fn whatever_has_the_right_shape_decodes() {
-    let mut random = Random(4);
+    const TRIALS: u64 = 16_000;
     let mut decoded = 0;
-    for trial in 0..8 * TRIALS {
+    for trial in 0..TRIALS {
+        let mut random = Random::of("shape", trial);
         let body = (0..random.below(12)).map(|_| b"a1,,\"\"\n\n\r "[random.below(10)]);
         let bytes: Vec<u8> = b"x,y\n".iter().copied().chain(body).collect();
         match source(&bytes, None, &ReadOptions::default()) {
@@ -102,5 +131,5 @@ fn whatever_has_the_right_shape_decodes() {
             }
         }
     }
-    assert!(decoded > TRIALS);
+    assert!(decoded > TRIALS / 8);
 }
