@@ -5,6 +5,7 @@ pub(crate) mod container;
 mod labels;
 mod moments;
 mod parts;
+mod row;
 mod transformer;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use self::container::kind_of;
 pub use self::labels::Labels;
 pub use self::moments::Checkpoint;
+pub use self::row::{RowColumn, RowModel, RowPrediction};
 pub use self::transformer::{KernelModel, KernelSettings, Transformer};
 use crate::basis::Shape;
 use crate::classes::Classes;
