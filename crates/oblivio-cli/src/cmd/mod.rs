@@ -8,6 +8,7 @@ pub(crate) mod fit;
 pub(crate) mod frontier;
 pub(crate) mod inspect;
 mod kernel;
+pub(crate) mod man;
 pub(crate) mod predict;
 pub(crate) mod refresh;
 pub(crate) mod release;

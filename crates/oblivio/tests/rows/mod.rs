@@ -122,6 +122,7 @@ pub fn models() -> Vec<Made> {
             if estimator == Estimator::Cells {
                 settings.partition.shrink = true;
                 all.push(made(&format!("{name} shrunk"), both, "y", &settings));
+                settings.align = None;
                 settings.partition.control = vec!["region".into()];
                 let three = &["sex", "age", "region"][..];
                 all.push(made(&format!("{name} beyond"), three, "y", &settings));
