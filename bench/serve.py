@@ -4,6 +4,7 @@ Usage: serve.py --server PROGRAM --program OBLIVIO [--seconds N] [--connections 
 """
 
 import argparse
+import csv
 import json
 import re
 import shutil
@@ -62,7 +63,9 @@ def resident_megabytes(process):
 
 def fitted(program, folder, rows, components):
     table, model = folder / "table.csv", folder / "model.oblivio"
-    subprocess.run([program, "simulate", "admissions", "--rows", str(rows), "-o", table], check=True, capture_output=True)
+    subprocess.run(
+        [program, "simulate", "admissions", "--rows", str(rows), "-o", table], check=True, capture_output=True
+    )
     fit = ["fit", table, "--sensitive", "age,sex", "--target", "admitted", "--learner", "logistic"]
     fit += ["--components", str(components), "-o", model]
     subprocess.run([program, *fit], check=True, capture_output=True)
@@ -70,8 +73,6 @@ def fitted(program, folder, rows, components):
 
 
 def first_row(table, schema):
-    import csv
-
     with table.open(newline="") as file:
         row = next(csv.DictReader(file))
     kinds = {column["name"]: column["kind"] for column in schema["columns"]}
@@ -82,7 +83,18 @@ def load(port, path, body, seconds, connections, folder, server):
     script = folder / "load.lua"
     quoted = "[[" + json.dumps(body) + "]]"
     script.write_text(SCRIPT.format(body=quoted))
-    wrk = ["wrk", "-t", "2", "-c", str(connections), "-d", f"{seconds}s", "-s", script, f"http://127.0.0.1:{port}{path}"]
+    wrk = [
+        "wrk",
+        "-t",
+        "2",
+        "-c",
+        str(connections),
+        "-d",
+        f"{seconds}s",
+        "-s",
+        script,
+        f"http://127.0.0.1:{port}{path}",
+    ]
     running = subprocess.Popen(wrk, stdout=subprocess.PIPE, text=True)
     time.sleep(min(5, seconds / 4))
     memory = [resident_megabytes(server)]
@@ -98,8 +110,10 @@ def show(what, found, memory):
     rate = found["requests"] / found["microseconds"] * 1e6
     latency = ", ".join(f"p{p:g} {microseconds / 1000:.2f} ms" for p, microseconds in found["latency"])
     shown = " / ".join(f"{m:.1f}" for m in memory)
-    print(f"{what}: {rate:.0f} requests/s; {latency}, most {found['most'] / 1000:.2f} ms; {found['errors']} errors; "
-          f"memory after 5 s / half-way / at the end {shown} MB")
+    print(
+        f"{what}: {rate:.0f} requests/s; {latency}, most {found['most'] / 1000:.2f} ms; {found['errors']} errors; "
+        f"memory after 5 s / half-way / at the end {shown} MB"
+    )
 
 
 def main():
@@ -120,7 +134,8 @@ def main():
                 except OSError:
                     time.sleep(0.1)
             row = first_row(table, ask(port, "/schema"))
-            print(f"{len(row)} columns, {options.components} landmarks, {options.connections} connections; the answer: {ask(port, '/predict', row)}")
+            answer = ask(port, "/predict", row)
+            print(f"{len(row)} columns, {options.components} landmarks, {options.connections} connections; {answer}")
             failed = 0
             batch = [row] * 100
             for what, path, body, seconds in [

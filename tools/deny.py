@@ -1,6 +1,7 @@
 """What is built in: licences, duplicates and sources of the crates, licences of the Python packages of the tests.
 
-`cargo deny` and `pip-audit` do this and look up known vulnerabilities as well, where they and their databases can be had.
+`cargo deny` and `pip-audit` do this and look up known vulnerabilities as well, where they and their databases can be
+had.
 """
 
 import importlib.metadata
@@ -9,9 +10,10 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections import defaultdict
 from pathlib import Path
+
+import tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 REGISTRY = "registry"
@@ -105,7 +107,10 @@ def check_crates() -> list[str]:
     packages = json.loads(found.stdout)["packages"]
     rules = tomllib.loads((ROOT / "deny.toml").read_text())
     several = duplicates(packages)
-    print(f"{len(packages)} crates: licences and sources are checked; cargo deny is not installed, so no advisory is looked up.")
+    print(
+        f"{len(packages)} crates: licences and sources are checked; "
+        "cargo deny is not installed, so no advisory is looked up."
+    )
     print(f"In several versions: {'; '.join(several) or 'none'}.")
     return crates(packages, set(rules["licenses"]["allow"]))
 
