@@ -107,11 +107,8 @@ fn router(model: Model, limits: Limits) -> Router {
         )
         .route("/schema", get(schema))
         .fallback(async || {
-            Refusal::new(
-                StatusCode::NOT_FOUND,
-                "ask for /health, /schema, /predict or /batch",
-            )
-            .into()
+            let known = "ask for /health, /schema, /predict or /batch";
+            Refusal::new(StatusCode::NOT_FOUND, known)
         })
         .with_state(service)
 }
