@@ -81,7 +81,7 @@ def first_row(table, schema):
 
 def load(port, path, body, seconds, connections, folder, server):
     script = folder / "load.lua"
-    quoted = "[[" + json.dumps(body) + "]]"
+    quoted = "[==[" + json.dumps(body) + "]==]"
     script.write_text(SCRIPT.format(body=quoted))
     wrk = [
         "wrk",
