@@ -189,7 +189,7 @@ async fn what_is_no_row_is_refused_with_the_reason() {
         ("/batch", "{}".to_owned(), 400, "not an array"),
         (
             "/batch",
-            format!("[{}]", vec!["{}"; 4].join(",")),
+            format!("[{}]", ["{}"; 4].join(",")),
             413,
             "4 rows are more than 3",
         ),

@@ -586,7 +586,9 @@ impl Partition {
         }
         let total: f64 = weights.iter().sum();
         if total > 0.0 {
-            weights.iter_mut().for_each(|weight| *weight /= total);
+            for weight in weights {
+                *weight /= total;
+            }
         }
         total > 0.0
     }

@@ -163,12 +163,12 @@ impl PartitionRow {
 
     /// The indicator of its cell, or the weights over the cells.
     fn indicate(&self, psi: &mut [f64]) {
-        match psi.get_mut(self.assignment.cells[0] as usize) {
-            None => psi.copy_from_slice(&self.assignment.mixtures[0]),
-            Some(_) => {
-                psi.fill(0.0);
-                psi[self.assignment.cells[0] as usize] = 1.0;
-            }
+        let cell = self.assignment.cells[0] as usize;
+        if cell < psi.len() {
+            psi.fill(0.0);
+            psi[cell] = 1.0;
+        } else {
+            psi.copy_from_slice(&self.assignment.mixtures[0]);
         }
     }
 }
