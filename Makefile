@@ -8,7 +8,7 @@ export OBLIVIO_DATA
 VENV := .venv/bin
 
 .PHONY: help web chromium java build demo test test-rust test-python test-cluster test-cluster-large python check format lint docs \
-	bench bench-fairness bench-cluster clean fuzz soak
+	bench bench-fairness bench-cluster bench-serve wheel dist deny fuzz soak clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s "$$(printf '\t')"
@@ -97,7 +97,7 @@ soak: python ## Kill the program and Python in the midst of their writing, 200 t
 	OBLIVIO_SOAK=$(SOAK) $(CARGO) test --workspace --exclude oblivio-py --test faults -- --nocapture --test-threads 1
 	OBLIVIO_SOAK=$(SOAK) $(VENV)/python -m pytest -s tests/python/test_faults.py
 
-check: format lint docs test ## What CI runs: format, lints, types, docs, tests
+check: format lint deny docs test ## What CI runs: format, lints, types, docs, tests
 
 format: .venv ## Check the formatting
 	$(CARGO) fmt --all --check
@@ -108,6 +108,9 @@ lint: python ## Lint and check types, warnings are errors
 	$(VENV)/ruff check .
 	$(VENV)/mypy
 	$(VENV)/python -m mypy.stubtest oblivio._oblivio
+
+deny: .venv ## Check licences, duplicates and sources of what is built in, and advisories where a database answers
+	$(VENV)/python tools/deny.py
 
 docs: ## Build the engine's documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
@@ -130,6 +133,17 @@ bench-fairness: bench/fairness/.venv web ## Error against dependence, ours and t
 	VIRTUAL_ENV=$(CURDIR)/bench/fairness/.venv bench/fairness/.venv/bin/maturin develop --release --quiet
 	bench/fairness/.venv/bin/python bench/fairness/run.py
 
+bench-serve: web ## The example server at saturation for a minute: requests a second, latency, errors, memory
+	@bash web/debian.sh wrk -- wrk || echo "There is no wrk here, and it cannot be installed."
+	$(CARGO) build --release -p oblivio-examples -p oblivio-cli
+	$(PYTHON) bench/serve.py --server target/release/serve --program target/release/oblivio
+
+wheel: .venv web ## Build the wheel into dist/, check it, and install it where there is no compiler
+	bash tools/wheel.sh $(VENV)/python
+
+dist: web ## Build the program with completions and manual pages into dist/, as an archive that can be made again
+	bash tools/dist.sh
+
 clean: ## Remove what was built
 	$(CARGO) clean
-	rm -rf out .venv .venv-cluster bench/.venv bench/fairness/.venv web/dist web/node_modules
+	rm -rf out dist .venv .venv-cluster bench/.venv bench/fairness/.venv web/dist web/node_modules

@@ -6,6 +6,7 @@
 mod audit;
 mod learners;
 mod projection;
+mod row;
 
 use std::path::Path;
 use std::time::Instant;
@@ -389,6 +390,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         "projection" => projection::run(folder),
         "explicit" => explicit(folder),
         "accuracy" => accuracy(folder),
+        "row" => row::run(),
         "rows" => {
             let data = Data::read(folder, "big", 10)?;
             for rows in [100_000, 200_000, 500_000, 1_000_000, 5_000_000] {

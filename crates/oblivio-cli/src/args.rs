@@ -37,6 +37,9 @@ pub(crate) enum Command {
     Simulate(cmd::simulate::Args),
     Reproduce(cmd::reproduce::Args),
     Completions(cmd::completions::Args),
+    /// For packages: `make dist` calls it.
+    #[command(hide = true)]
+    Man(cmd::man::Args),
 }
 
 /// Reads one of the engine's named choices.

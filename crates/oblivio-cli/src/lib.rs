@@ -86,6 +86,7 @@ fn perform(cli: Cli) -> anyhow::Result<i32> {
         Command::Simulate(args) => cmd::simulate::run(&args),
         Command::Reproduce(args) => cmd::reproduce::run(&args, &pool()?),
         Command::Completions(args) => cmd::completions::run(&args),
+        Command::Man(args) => cmd::man::run(&args),
     }?;
     Ok(DONE)
 }

@@ -1052,3 +1052,25 @@ fn exact_machines_need_no_whole_matrix() {
     };
     assert_eq!(error(""), error("--memory 1"));
 }
+
+#[test]
+fn every_subcommand_that_is_shown_has_a_manual_page() {
+    let place = Place::new();
+    place.run("man pages");
+    let page = |name: &str| String::from_utf8(place.read(&format!("pages/{name}.1"))).unwrap();
+    assert!(page("oblivio").contains("fit(1)"));
+    let help = place.run("--help");
+    let commands = help.split_once("Commands:").unwrap().1;
+    let commands = commands.split_once("Options:").unwrap().0;
+    let names: Vec<&str> = commands
+        .lines()
+        .filter_map(|line| line.strip_prefix("  "))
+        .filter(|line| !line.starts_with(' '))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .collect();
+    assert!(names.contains(&"fit") && !names.contains(&"man"), "{help}");
+    for name in names {
+        assert!(page(&format!("oblivio-{name}")).contains(name));
+    }
+}

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, KernelMatrix};
+use crate::kernel::{Kernel, KernelMatrix, KernelRow, dot};
 use crate::points::Points;
 use crate::random::{self, Stream};
 use crate::watch::Watch;
@@ -168,9 +168,7 @@ impl Basis {
                     .enumerate()
                     .for_each(|(row, (out, phases))| {
                         let out = &mut out[..2 * count];
-                        for (k, phase) in phases.iter().enumerate() {
-                            (out[count + k], out[k]) = phase.sin_cos();
-                        }
+                        waves(phases, out);
                         correct(row, 0..2 * count, out);
                     });
                 Ok(())
@@ -185,6 +183,10 @@ impl Basis {
         coefficients: &[f64],
         watch: &Watch,
     ) -> Result<Vec<f64>> {
+        if points.len() == 1 && points.dim() == self.dim() {
+            let mut row = BasisRow::new(self);
+            return Ok(vec![dot(row.at(points.row(0)), coefficients)]);
+        }
         if self.shape == Shape::Points {
             let groups = vec![0; self.points.len()];
             let sums = KernelMatrix::between(&self.kernel, points, &self.points)?.grouped_sums(
@@ -208,6 +210,53 @@ impl Basis {
             sums.par_extend(values.par_chunks(self.len()).map(row));
         }
         Ok(sums)
+    }
+}
+
+/// The functions of a basis at one point after the other, in memory that is taken once.
+#[derive(Clone, Debug)]
+pub(crate) struct BasisRow {
+    kernel: KernelRow,
+    /// The waves; empty where the functions are the kernel's.
+    waves: Vec<f64>,
+}
+
+impl BasisRow {
+    pub(crate) fn new(basis: &Basis) -> Self {
+        let (kernel, waves) = match basis.shape {
+            Shape::Points => (&basis.kernel, 0),
+            Shape::Frequencies => (&Kernel::Linear, basis.len()),
+        };
+        Self {
+            kernel: KernelRow::new(kernel, &basis.points),
+            waves: vec![0.0; waves],
+        }
+    }
+
+    /// The value of every function at a point.
+    pub(crate) fn at(&mut self, point: &[f64]) -> &[f64] {
+        let values = self.kernel.at(point);
+        if !self.waves.is_empty() {
+            waves(values, &mut self.waves);
+        }
+        self.last()
+    }
+
+    /// The values at the last point.
+    pub(crate) fn last(&self) -> &[f64] {
+        if self.waves.is_empty() {
+            self.kernel.last()
+        } else {
+            &self.waves
+        }
+    }
+}
+
+/// $\cos\langle\omega_j, x\rangle$ for every j, then the sines.
+fn waves(phases: &[f64], out: &mut [f64]) {
+    let (cosines, sines) = out.split_at_mut(phases.len());
+    for ((phase, cosine), sine) in phases.iter().zip(cosines).zip(sines) {
+        (*sine, *cosine) = phase.sin_cos();
     }
 }
 

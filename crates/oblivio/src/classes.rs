@@ -172,15 +172,26 @@ impl Classes {
         if !self.probabilities {
             return None;
         }
+        let mut chances = vec![0.0; self.labels.len()];
+        self.write_probabilities(scores, &mut chances);
+        Some(chances)
+    }
+
+    /// The same into a place for each class, where scores are logits.
+    pub(crate) fn write_probabilities(&self, scores: &[f64], chances: &mut [f64]) {
         let logits = scores.iter().zip(&self.thresholds).map(|(f, t)| f + t);
-        let chances: Vec<f64> = logits.map(|f| (1.0 + (-f).exp()).recip()).collect();
-        if let [chance] = chances[..] {
-            return Some(vec![1.0 - chance, chance]);
+        for (chance, logit) in chances.iter_mut().zip(logits) {
+            *chance = (1.0 + (-logit).exp()).recip();
+        }
+        if scores.len() == 1 {
+            (chances[0], chances[1]) = (1.0 - chances[0], chances[0]);
+            return;
         }
         let total: f64 = chances.iter().sum();
         let even = 1.0 / chances.len() as f64;
-        let share = |c: &f64| if total > 0.0 { c / total } else { even };
-        Some(chances.iter().map(share).collect())
+        for chance in chances {
+            *chance = if total > 0.0 { *chance / total } else { even };
+        }
     }
 
     pub(crate) fn is_sound(&self) -> bool {

@@ -29,6 +29,80 @@ pub enum Values {
 
 /// No table has more rows: so many are exact as a double, and sums of a few such counts are no overflow.
 pub(crate) const MOST_ROWS: usize = 1 << 52;
+/// One value of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'v> {
+    /// A number; NaN is a missing value.
+    Number(f64),
+    /// Text: a category, or a number that is written out.
+    Text(&'v str),
+    /// No value.
+    Missing,
+}
+
+impl Value<'_> {
+    pub(crate) fn is_missing(self) -> bool {
+        match self {
+            Self::Number(value) => value.is_nan(),
+            Self::Text(_) => false,
+            Self::Missing => true,
+        }
+    }
+
+    /// The finite number that the value is, or reads as.
+    pub(crate) fn finite(self) -> Option<f64> {
+        let number = match self {
+            Self::Number(value) => Some(value),
+            Self::Text(text) => number(text),
+            Self::Missing => None,
+        };
+        number.filter(|value| value.is_finite())
+    }
+}
+
+/// The places of categories, found by their text or by the number that they are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LevelMap {
+    texts: HashMap<String, u32>,
+    numbers: HashMap<u64, u32>,
+}
+
+impl LevelMap {
+    pub(crate) fn new(levels: &[String]) -> Self {
+        let mut map = Self::default();
+        for (level, place) in levels.iter().zip(0..) {
+            map.texts.insert(level.clone(), place);
+            if let Some(value) = Value::Text(level)
+                .finite()
+                .filter(|value| category(*value) == *level)
+            {
+                map.numbers.insert(value.to_bits(), place);
+            }
+        }
+        map
+    }
+
+    /// The place of a value that is not missing.
+    pub(crate) fn find(&self, value: Value) -> Option<u32> {
+        match value {
+            Value::Text(text) => self.texts.get(text),
+            // Adding zero makes -0 and 0 one value.
+            Value::Number(value) => self.numbers.get(&(value + 0.0).to_bits()),
+            Value::Missing => None,
+        }
+        .copied()
+    }
+}
+
+/// The number that a text reads as.
+fn number(text: &str) -> Option<f64> {
+    text.trim().parse().ok()
+}
+
+/// The name of a number as a category; adding zero makes -0 and 0 one value.
+fn category(value: f64) -> String {
+    (value + 0.0).to_string()
+}
 
 /// The code of a missing category.
 pub const MISSING: u32 = u32::MAX;
@@ -62,6 +136,15 @@ impl Column {
         Self {
             name: name.into(),
             values: Values::Categories { levels, codes },
+        }
+    }
+
+    /// A column of one row.
+    pub fn of_value(name: impl Into<String>, value: Value) -> Self {
+        match value {
+            Value::Number(value) => Self::numbers(name, vec![value]),
+            Value::Text(text) => Self::texts(name, [Some(text)]),
+            Value::Missing => Self::texts(name, [None]),
         }
     }
 
@@ -117,10 +200,8 @@ impl Column {
                 if v.is_nan() {
                     return MISSING;
                 }
-                // Adding zero makes -0 and 0 one value.
-                let v = v + 0.0;
-                *known.entry(v.to_bits()).or_insert_with(|| {
-                    levels.push(v.to_string());
+                *known.entry((v + 0.0).to_bits()).or_insert_with(|| {
+                    levels.push(category(*v));
                     levels.len() as u32 - 1
                 })
             })
@@ -165,7 +246,7 @@ impl Column {
                 let numbers = levels
                     .iter()
                     .map(|level| {
-                        level.trim().parse::<f64>().map_err(|_| Error::NotNumeric {
+                        number(level).ok_or_else(|| Error::NotNumeric {
                             column: self.name.clone(),
                             value: level.clone(),
                         })

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::column::{Column, Values, sort_levels};
+use crate::column::{Column, LevelMap, Value, Values, sort_levels};
 use crate::error::{Error, Result, Warning};
 use crate::named::{Named, nearest};
 use crate::partition::{UnseenCategory, listed};
@@ -279,7 +279,7 @@ impl Encoder {
             match feature {
                 Feature::Number { mean, scale, .. } => {
                     for (row, value) in column.to_numbers()?.into_iter().enumerate() {
-                        values[row * width + start] = (value - mean) / scale;
+                        values[row * width + start] = scaled(value, *mean, *scale);
                     }
                 }
                 Feature::Categories { levels, .. } => {
@@ -317,6 +317,64 @@ impl Encoder {
             Feature::Categories { levels, .. } => !levels.is_empty(),
         })
     }
+}
+
+/// (v − mean)/scale
+fn scaled(value: f64, mean: f64, scale: f64) -> f64 {
+    (value - mean) / scale
+}
+
+/// The point of one row after the other, in memory that is taken once.
+#[derive(Clone, Debug)]
+pub(crate) struct EncoderRow {
+    /// For every column; empty for numbers.
+    levels: Vec<LevelMap>,
+    pub(crate) point: Vec<f64>,
+    /// How many values of the row were of unseen categories.
+    pub(crate) ignored: usize,
+}
+
+impl EncoderRow {
+    pub(crate) fn new(encoder: &Encoder) -> Self {
+        let levels = |feature: &Feature| match feature {
+            Feature::Number { .. } => LevelMap::default(),
+            Feature::Categories { levels, .. } => LevelMap::new(levels),
+        };
+        Self {
+            levels: encoder.features.iter().map(levels).collect(),
+            point: vec![0.0; encoder.width()],
+            ignored: 0,
+        }
+    }
+
+    /// Encodes the values of the encoder's columns; `None` for a row that [`encode`](Encoder::encode) refuses.
+    pub(crate) fn encode(&mut self, encoder: &Encoder, row: &[Value]) -> Option<()> {
+        self.point.fill(0.0);
+        self.ignored = 0;
+        let mut rest = &mut self.point[..];
+        for ((feature, levels), value) in encoder.features.iter().zip(&self.levels).zip(row) {
+            let (own, others) = rest.split_at_mut(feature.width());
+            match feature {
+                Feature::Number { mean, scale, .. } => {
+                    own[0] = scaled(value.finite()?, *mean, *scale);
+                }
+                Feature::Categories { .. } => match levels.find(*value) {
+                    Some(place) => own[place as usize] = 1.0,
+                    None if encoder.unseen == UnseenCategory::Error || !is_category(*value) => {
+                        return None;
+                    }
+                    None => self.ignored += 1,
+                },
+            }
+            rest = others;
+        }
+        self.point.iter().all(|v| v.is_finite()).then_some(())
+    }
+}
+
+/// Whether a value could be a category: neither missing nor infinite.
+fn is_category(value: Value) -> bool {
+    matches!(value, Value::Text(_)) || value.finite().is_some()
 }
 
 /// The column of that name.

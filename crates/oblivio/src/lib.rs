@@ -7,6 +7,7 @@
 //! | points, sensitive columns and targets | a predictor | [`Settings::fit`] |
 //! | the same with classes | a decision, or one for each class | [`Settings::fit_classes`] |
 //! | the columns of a table | a model that can be saved | [`Model::fit`] |
+//! | a model and rows that come one by one | their scores, in microseconds | [`RowModel`] |
 //! | points and cells | the paper's matrix | [`ObliviousMap`] |
 //! | scores and cells | how much they depend | [`correlation_ratio`] |
 //!
@@ -61,7 +62,7 @@ pub use audit::*;
 pub use basis::{Basis, Shape};
 pub use bound::*;
 pub use classes::{ClassWeights, Classes, Threshold};
-pub use column::{Column, MISSING, Values};
+pub use column::{Column, MISSING, Value, Values};
 pub use conditional_mean::ConditionalMean;
 pub use dependence::Dependence;
 pub use encoder::{Encoder, Scaling};
@@ -81,8 +82,8 @@ pub use landmarks::{Components, FeatureMap, Selection};
 pub use manifold::{Certify, LowerBound, Manifold, Projected, Region, Search, Span, Stepped};
 pub use model::{
     Card, Change, Checkpoint, Held, Holdings, KernelModel, KernelSettings, Labels, Loss, Model,
-    ModelRefresh, Reduce, Reduction, Refreshed, Renewed, Roles, Step, Transformer, kind_of,
-    version_of,
+    ModelRefresh, Reduce, Reduction, Refreshed, Renewed, Roles, RowColumn, RowModel, RowPrediction,
+    Step, Transformer, kind_of, version_of,
 };
 pub use moments::{Batch, Design, Moments, Plan, SensitiveRows};
 pub use named::{Named, nearest};

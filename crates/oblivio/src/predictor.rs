@@ -141,11 +141,14 @@ impl Offsets {
                 needed: assignment.cells.len(),
             });
         }
-        let less = |(row, score): (usize, &f64)| score - self.strength * self.of(&assignment, row);
-        Ok((
-            scores.iter().enumerate().map(less).collect(),
-            assignment.uses,
-        ))
+        let rows = scores.iter().enumerate();
+        let less = rows.map(|(row, score)| self.less(*score, &assignment, row));
+        Ok((less.collect(), assignment.uses))
+    }
+
+    /// A score less t times the offset of its row.
+    pub(crate) fn less(&self, score: f64, assignment: &Assignment, row: usize) -> f64 {
+        score - self.strength * self.of(assignment, row)
     }
 
     /// The offsets of an h with these means over the cells.
@@ -379,11 +382,16 @@ impl Predictor {
     /// h(x) for every point.
     pub fn expansion_at(&self, points: &Points, watch: &Watch) -> Result<Vec<f64>> {
         let values = self.basis.expansion(points, &self.coefficients, watch)?;
-        let values: Vec<f64> = values.iter().map(|v| v + self.intercept).collect();
+        let values: Vec<f64> = values.iter().map(|v| self.intercept_added(*v)).collect();
         if values.iter().any(|v| !v.is_finite()) {
             return Err(Error::Overflow { what: "a score" });
         }
         Ok(values)
+    }
+
+    /// h(x) from the value of the expansion.
+    pub(crate) fn intercept_added(&self, value: f64) -> f64 {
+        value + self.intercept
     }
 
     /// The prediction for every row. `sensitive` may be absent only for a model that does not need it.
@@ -448,8 +456,9 @@ impl Predictor {
         let Some(offsets) = &self.offsets else {
             return before.to_vec();
         };
-        let less = |(row, h): (usize, &f64)| h - offsets.strength * offsets.of(assignment, row);
-        before.iter().enumerate().map(less).collect()
+        let rows = before.iter().enumerate();
+        rows.map(|(row, h)| offsets.less(*h, assignment, row))
+            .collect()
     }
 
     /// The scores, aligned if there is an alignment.

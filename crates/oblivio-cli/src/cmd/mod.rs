@@ -9,6 +9,7 @@ pub(crate) mod fit;
 pub(crate) mod frontier;
 pub(crate) mod inspect;
 mod kernel;
+pub(crate) mod man;
 pub(crate) mod predict;
 mod reduce;
 pub(crate) mod refresh;

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::own;
 use super::table::{Table, tie};
 use crate::error::{Error, Result};
 use crate::partition::Assignment;
@@ -41,19 +42,20 @@ pub(crate) trait Distribution {
 
 impl Normal {
     /// The barycentre of a location-scale family: the means of its means and of its standard deviations.
-    pub(crate) fn common(parts: &[(&Self, f64)]) -> Self {
+    pub(crate) fn common<'n>(parts: impl Iterator<Item = (&'n Self, f64)> + Clone) -> Self {
         Self {
-            mean: mean_of(parts, |cell| cell.mean),
+            mean: mean_of(parts.clone(), |cell| cell.mean),
             deviation: mean_of(parts, |cell| cell.deviation),
         }
     }
 
     /// The mean and the standard deviation of a mixture.
-    pub(crate) fn mixed(parts: &[(&Self, f64)]) -> Self {
-        if let [(only, _)] = parts {
-            return **only;
+    pub(crate) fn mixed<'n>(parts: impl Iterator<Item = (&'n Self, f64)> + Clone) -> Self {
+        let mut first = parts.clone();
+        if let (Some((only, _)), None) = (first.next(), first.next()) {
+            return *only;
         }
-        let mean = mean_of(parts, |cell| cell.mean);
+        let mean = mean_of(parts.clone(), |cell| cell.mean);
         let square = mean_of(parts, |cell| {
             cell.deviation.powi(2) + (cell.mean - mean).powi(2)
         });
@@ -64,8 +66,8 @@ impl Normal {
     }
 }
 
-fn mean_of(parts: &[(&Normal, f64)], of: impl Fn(&Normal) -> f64) -> f64 {
-    parts.iter().map(|(cell, share)| share * of(cell)).sum()
+fn mean_of<'n>(parts: impl Iterator<Item = (&'n Normal, f64)>, of: impl Fn(&Normal) -> f64) -> f64 {
+    parts.map(|(cell, share)| share * of(cell)).sum()
 }
 
 impl Distribution for Normal {
@@ -139,11 +141,30 @@ impl<D> ByCell<D> {
 
     /// The distributions of cells with a share each.
     pub(crate) fn shares(&self) -> Vec<(&D, f64)> {
+        self.of_numbers(&self.numbered_shares())
+    }
+
+    /// The numbers of cells that have a distribution, with a share each.
+    pub(super) fn numbered_shares(&self) -> Vec<(usize, f64)> {
         let total: f64 = self.mass.iter().sum();
-        let cells = self.cells.iter().zip(&self.mass);
+        let cells = self.cells.iter().zip(&self.mass).enumerate();
         cells
-            .filter_map(|(cell, mass)| cell.as_ref().map(|cell| (cell, mass / total)))
+            .filter_map(|(number, (cell, mass))| cell.as_ref().map(|_| (number, mass / total)))
             .collect()
+    }
+
+    fn of_numbers(&self, parts: &[(usize, f64)]) -> Vec<(&D, f64)> {
+        self.named(parts).collect()
+    }
+
+    /// The distributions of cells that have one, by their numbers.
+    fn named<'d, 'p>(
+        &'d self,
+        parts: &'p [(usize, f64)],
+    ) -> impl Iterator<Item = (&'d D, f64)> + Clone + use<'d, 'p, D> {
+        let cells = &self.cells;
+        let of = move |(number, share): &(usize, f64)| Some((cells[*number].as_ref()?, *share));
+        parts.iter().filter_map(of)
     }
 
     /// The distributions that make up that of a row. `population` stands in where nothing is known.
@@ -153,31 +174,44 @@ impl<D> ByCell<D> {
         assignment: &Assignment,
         row: usize,
     ) -> Vec<(&'d D, f64)> {
-        let index = assignment.cells[row] as usize;
-        let parts: Vec<(&D, f64)> = match cell_count(assignment) {
-            Some(known) if index >= known => {
-                let weights = assignment.mixtures.get(index - known);
-                let weights = weights.map_or(&[][..], |weights| &weights[..]);
-                let known = self.cells.iter().zip(weights);
-                let mut parts: Vec<(&D, f64)> = known
-                    .filter(|(_, weight)| **weight > 0.0)
-                    .filter_map(|(cell, weight)| cell.as_ref().map(|cell| (cell, *weight)))
-                    .collect();
-                let total: f64 = parts.iter().map(|(_, weight)| weight).sum();
-                for (_, weight) in &mut parts {
-                    *weight /= total;
-                }
-                parts
-            }
-            _ => {
-                let cell = self.cells.get(index).and_then(Option::as_ref);
-                cell.map(|cell| (cell, 1.0)).into_iter().collect()
-            }
-        };
+        let mut parts = Vec::new();
+        self.part_into(assignment, row, &mut parts);
         if parts.is_empty() {
             population.to_vec()
         } else {
-            parts
+            self.of_numbers(&parts)
+        }
+    }
+
+    /// The numbers of the cells whose distributions make up that of a row, with a share each; none where nothing is known.
+    pub(super) fn part_into(
+        &self,
+        assignment: &Assignment,
+        row: usize,
+        parts: &mut Vec<(usize, f64)>,
+    ) {
+        parts.clear();
+        let index = assignment.cells[row] as usize;
+        match cell_count(assignment) {
+            Some(known) if index >= known => {
+                let weights = assignment.mixtures.get(index - known);
+                let weights = weights.map_or(&[][..], |weights| &weights[..]);
+                let known = self.cells.iter().zip(weights).enumerate();
+                parts.extend(
+                    known
+                        .filter(|(_, (cell, weight))| **weight > 0.0 && cell.is_some())
+                        .map(|(number, (_, weight))| (number, *weight)),
+                );
+                let total: f64 = parts.iter().map(|(_, weight)| weight).sum();
+                for (_, weight) in parts {
+                    *weight /= total;
+                }
+            }
+            _ => {
+                if let Some(Some(_)) = self.cells.get(index) {
+                    parts.push((index, 1.0));
+                }
+            }
         }
     }
 }
@@ -251,21 +285,29 @@ impl ByCell<Normal> {
     /// of a location-scale family; $\bar m$ in a cell without spread. A mixture of cells has the mean and the standard deviation of the
     /// mixture.
     pub(super) fn full(&self, scores: &[f64], assignment: &Assignment) -> Vec<f64> {
-        let population = self.shares();
-        let common = Normal::common(&population);
-        let full = |(row, score): (usize, &f64)| {
-            let own = Normal::mixed(&self.parts(&population, assignment, row));
-            if own.deviation <= self.negligible {
-                common.mean
-            } else {
-                common.mean + common.deviation * ((score - own.mean) / own.deviation)
-            }
+        let population = self.numbered_shares();
+        let common = self.common(&population);
+        let full = |parts: &mut Vec<_>, (row, score): (usize, &f64)| {
+            self.part_into(assignment, row, parts);
+            self.full_at(*score, own(parts, &population), common)
         };
-        scores
-            .par_iter()
-            .enumerate()
-            .map(|(i, s)| full((i, s)))
-            .collect()
+        let rows = scores.par_iter().enumerate();
+        rows.map_init(Vec::new, full).collect()
+    }
+
+    /// $\bar m$ and $\bar\sigma$
+    pub(super) fn common(&self, population: &[(usize, f64)]) -> Normal {
+        Normal::common(self.named(population))
+    }
+
+    /// The map of [`full`](Self::full) for a row made up of these parts.
+    pub(super) fn full_at(&self, score: f64, parts: &[(usize, f64)], common: Normal) -> f64 {
+        let own = Normal::mixed(self.named(parts));
+        if own.deviation <= self.negligible {
+            common.mean
+        } else {
+            common.mean + common.deviation * ((score - own.mean) / own.deviation)
+        }
     }
 }
 
@@ -287,28 +329,33 @@ impl ByCell<Table> {
     ///
     /// Beyond the least and the largest score of the cell (of the mixture) the map goes on with slope 1.
     pub(super) fn full(&self, scores: &[f64], assignment: &Assignment) -> Vec<f64> {
-        let population = self.shares();
-        let full = |(row, score): (usize, &f64)| {
-            let parts = self.parts(&population, assignment, row);
-            let low = parts.iter().map(|(cell, _)| cell.values[0]);
-            let low = low.fold(f64::INFINITY, f64::min);
-            let high = parts
-                .iter()
-                .map(|(cell, _)| cell.values[cell.values.len() - 1]);
-            let high = high.fold(f64::NEG_INFINITY, f64::max);
-            let inside = score.clamp(low, high);
-            let rank: f64 = parts.iter().map(|(cell, w)| w * cell.rank(inside)).sum();
-            let common: f64 = population
-                .iter()
-                .map(|(cell, p)| p * cell.value(rank))
-                .sum();
-            common + (score - inside)
+        let population = self.numbered_shares();
+        let full = |parts: &mut Vec<_>, (row, score): (usize, &f64)| {
+            self.part_into(assignment, row, parts);
+            self.full_at(*score, own(parts, &population), &population)
         };
-        scores
-            .par_iter()
-            .enumerate()
-            .map(|(i, s)| full((i, s)))
-            .collect()
+        let rows = scores.par_iter().enumerate();
+        rows.map_init(Vec::new, full).collect()
+    }
+
+    /// The map of [`full`](Self::full) for a row made up of these parts.
+    pub(super) fn full_at(
+        &self,
+        score: f64,
+        parts: &[(usize, f64)],
+        population: &[(usize, f64)],
+    ) -> f64 {
+        let parts = self.named(parts);
+        let low = parts.clone().map(|(cell, _)| cell.values[0]);
+        let low = low.fold(f64::INFINITY, f64::min);
+        let high = parts.clone();
+        let high = high.map(|(cell, _)| cell.values[cell.values.len() - 1]);
+        let high = high.fold(f64::NEG_INFINITY, f64::max);
+        let inside = score.clamp(low, high);
+        let rank: f64 = parts.map(|(cell, w)| w * cell.rank(inside)).sum();
+        let population = self.named(population);
+        let common: f64 = population.map(|(cell, p)| p * cell.value(rank)).sum();
+        common + (score - inside)
     }
 }
 

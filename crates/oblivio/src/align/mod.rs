@@ -230,10 +230,9 @@ impl Alignment {
                 return Err(wrong_kind("features of S, as at the fit", "cells"));
             }
         };
-        let strength = self.strength;
-        let mixed = scores.iter().zip(&full);
-        let aligned: Vec<f64> = mixed
-            .map(|(score, full)| (1.0 - strength) * score + strength * full)
+        let pairs = scores.iter().zip(&full);
+        let aligned: Vec<f64> = pairs
+            .map(|(score, full)| self.mixed(*score, *full))
             .collect();
         if aligned.iter().any(|score| !score.is_finite()) {
             return Err(Error::Overflow {
@@ -241,6 +240,11 @@ impl Alignment {
             });
         }
         Ok(aligned)
+    }
+
+    /// $(1-\tau)\,\text{score} + \tau\,\text{full}$
+    fn mixed(&self, score: f64, full: f64) -> f64 {
+        (1.0 - self.strength) * score + self.strength * full
     }
 
     /// Whether a file that holds this can be believed.
@@ -298,6 +302,66 @@ impl Alignment {
         }
         self
     }
+}
+
+/// The aligned score of one row after the other, in memory that is taken once.
+#[derive(Clone, Debug)]
+pub(crate) struct AlignmentRow {
+    population: Vec<(usize, f64)>,
+    parts: Vec<(usize, f64)>,
+    given: Vec<f64>,
+    below: Vec<f64>,
+}
+
+impl AlignmentRow {
+    pub(crate) fn new(alignment: &Alignment) -> Self {
+        let (population, thresholds) = match &alignment.by {
+            By::CellMoments(cells) => (cells.numbered_shares(), 0),
+            By::CellQuantiles(cells) => (cells.numbered_shares(), 0),
+            By::SmoothMoments(_) => (Vec::new(), 0),
+            By::SmoothQuantiles(smooth) => (Vec::new(), smooth.thresholds()),
+        };
+        Self {
+            parts: Vec::with_capacity(population.len()),
+            population,
+            given: vec![0.0; thresholds],
+            below: vec![0.0; thresholds],
+        }
+    }
+
+    /// The aligned score of the one row of an assignment; `None` where [`apply`](Alignment::apply) refuses it.
+    pub(crate) fn apply(
+        &mut self,
+        alignment: &Alignment,
+        score: f64,
+        assignment: &Assignment,
+    ) -> Option<f64> {
+        let (population, parts) = (&self.population, &mut self.parts);
+        let full = match (&alignment.by, given(assignment, None).0) {
+            (By::CellMoments(cells), Given::Cells(assignment)) => {
+                let common = cells.common(population);
+                cells.part_into(assignment, 0, parts);
+                cells.full_at(score, own(parts, population), common)
+            }
+            (By::CellQuantiles(cells), Given::Cells(assignment)) => {
+                cells.part_into(assignment, 0, parts);
+                cells.full_at(score, own(parts, population), population)
+            }
+            (By::SmoothMoments(smooth), Given::Features(features)) => {
+                smooth.full_at(score, features, 0)
+            }
+            (By::SmoothQuantiles(smooth), Given::Features(features)) => {
+                smooth.full_at(score, features, 0, (&mut self.given, &mut self.below))
+            }
+            _ => return None,
+        };
+        Some(alignment.mixed(score, full)).filter(|aligned| aligned.is_finite())
+    }
+}
+
+/// The parts of a row, or those of the population where nothing is known of it.
+fn own<'p>(parts: &'p [(usize, f64)], population: &'p [(usize, f64)]) -> &'p [(usize, f64)] {
+    if parts.is_empty() { population } else { parts }
 }
 
 fn finite(scores: &[f64]) -> Result<()> {

@@ -208,14 +208,17 @@ impl SmoothNormal {
     /// $\bar m$ where a score has no spread given S.
     pub(super) fn full(&self, scores: &[f64], features: MatRef<'_, f64>) -> Result<Vec<f64>> {
         check_width(features, self.mean_on.len())?;
-        let full = |row: usize| {
-            let mean = self.mean + dot(&self.mean_on, features, row);
-            if self.variance == 0.0 {
-                return self.centre;
-            }
-            self.centre + self.scale * ((scores[row] - mean) / self.deviation(features, row))
-        };
+        let full = |row: usize| self.full_at(scores[row], features, row);
         Ok((0..scores.len()).into_par_iter().map(full).collect())
+    }
+
+    /// The map of [`full`](Self::full) for one row.
+    pub(super) fn full_at(&self, score: f64, features: MatRef<'_, f64>, row: usize) -> f64 {
+        let mean = self.mean + dot(&self.mean_on, features, row);
+        if self.variance == 0.0 {
+            return self.centre;
+        }
+        self.centre + self.scale * ((score - mean) / self.deviation(features, row))
     }
 
     pub(super) fn shift(&mut self, by: f64) {
@@ -317,8 +320,9 @@ impl SmoothTable {
             .par_chunks(BLOCK)
             .map(|rows| {
                 let mut sums = vec![0.0; ranks.len()];
+                let (mut given, mut below) = self.memory();
                 for &i in rows {
-                    let given = self.distribution(regression.features, i);
+                    self.distribution(regression.features, i, &mut given, &mut below);
                     let weight = regression.weights[i] / regression.total;
                     for (sum, rank) in sums.iter_mut().zip(ranks) {
                         *sum += weight * inverse(&given, &self.all.values, *rank);
@@ -336,9 +340,15 @@ impl SmoothTable {
 
     /// F(z | s) at the thresholds: the regression, no less than the mid-rank of the least score of all and no more than that of the
     /// largest, and half-way between the least monotone function above it and the largest below. All of that is continuous in s.
-    fn distribution(&self, features: MatRef<'_, f64>, row: usize) -> Vec<f64> {
+    fn distribution(
+        &self,
+        features: MatRef<'_, f64>,
+        row: usize,
+        given: &mut [f64],
+        below: &mut [f64],
+    ) {
         let count = self.all.ranks.len();
-        let mut given = self.all.ranks.clone();
+        given.copy_from_slice(&self.all.ranks);
         let (low, high) = (given[0], given[count - 1]);
         for (j, on) in self.on.chunks(count).enumerate() {
             let feature = features[(j, row)];
@@ -347,35 +357,56 @@ impl SmoothTable {
                 .zip(on)
                 .for_each(|(f, c)| *f += feature * c);
         }
-        for f in &mut given {
+        for f in &mut *given {
             *f = f.clamp(low, high);
         }
-        let mut below = given.clone();
+        below.copy_from_slice(given);
         for k in (1..count).rev() {
             below[k - 1] = below[k - 1].min(below[k]);
         }
         let mut most = 0.0;
         for (f, below) in given.iter_mut().zip(below) {
             most = f64::max(most, *f);
-            *f = f64::midpoint(most, below);
+            *f = f64::midpoint(most, *below);
         }
-        given
+    }
+
+    /// The number of thresholds.
+    pub(super) fn thresholds(&self) -> usize {
+        self.all.values.len()
+    }
+
+    /// What [`distribution`](Self::distribution) is written to, and what it works in.
+    fn memory(&self) -> (Vec<f64>, Vec<f64>) {
+        (vec![0.0; self.thresholds()], vec![0.0; self.thresholds()])
     }
 
     /// $\bar Q(F(x \mid s))$, with F a broken line between thresholds and a hundredth of it the distribution of all rows.
     ///
     /// Beyond the least and the largest reference score the map goes on with slope 1.
     pub(super) fn full(&self, scores: &[f64], features: MatRef<'_, f64>) -> Result<Vec<f64>> {
-        let thresholds = &self.all.values;
-        check_width(features, self.on.len() / thresholds.len())?;
-        let (low, high) = (thresholds[0], thresholds[thresholds.len() - 1]);
-        let full = |row: usize| {
-            let inside = scores[row].clamp(low, high);
-            let given = interpolate(thresholds, &self.distribution(features, row), inside);
-            let rank = (1.0 - MARGINAL) * given + MARGINAL * self.all.rank(inside);
-            interpolate(&self.all.ranks, &self.common, rank) + (scores[row] - inside)
+        check_width(features, self.on.len() / self.thresholds())?;
+        let full = |(given, below): &mut (Vec<f64>, Vec<f64>), row: usize| {
+            self.full_at(scores[row], features, row, (given, below))
         };
-        Ok((0..scores.len()).into_par_iter().map(full).collect())
+        let rows = (0..scores.len()).into_par_iter();
+        Ok(rows.map_init(|| self.memory(), full).collect())
+    }
+
+    /// The map of [`full`](Self::full) for one row.
+    pub(super) fn full_at(
+        &self,
+        score: f64,
+        features: MatRef<'_, f64>,
+        row: usize,
+        (given, below): (&mut [f64], &mut [f64]),
+    ) -> f64 {
+        let thresholds = &self.all.values;
+        let inside = score.clamp(thresholds[0], thresholds[thresholds.len() - 1]);
+        self.distribution(features, row, given, below);
+        let given = interpolate(thresholds, given, inside);
+        let rank = (1.0 - MARGINAL) * given + MARGINAL * self.all.rank(inside);
+        interpolate(&self.all.ranks, &self.common, rank) + (score - inside)
     }
 
     pub(super) fn shift(&mut self, by: f64) {

@@ -18,7 +18,7 @@ use crate::points::Points;
 ///
 /// Distances come from $\|x\|^2 + \|x'\|^2 - 2\langle x, x'\rangle$, which loses digits when the points are far from the
 /// origin compared with each other; a shift of the origin changes no distance.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Side {
     raw: Mat<f64>,
     centred: Mat<f64>,
@@ -35,23 +35,37 @@ impl Side {
             )
         };
         let distances = |k: &Kernel| matches!(k, Kernel::Gaussian { .. } | Kernel::Matern { .. });
-        let columns = |needed: bool, centre: &dyn Fn(usize) -> f64| {
+        let columns = |needed: bool| {
             let rows = if needed { points.len() } else { 0 };
-            Mat::from_fn(rows, points.dim(), |i, k| points.row(i)[k] - centre(k))
+            Mat::zeros(rows, points.dim())
         };
-        let raw = columns(kernel.any(&products), &|_| 0.0);
-        let centred = columns(kernel.any(&distances), &|k| centre[k]);
-        let squared_norms = (0..centred.nrows())
-            .map(|i| {
-                (0..points.dim())
-                    .map(|k| centred[(i, k)] * centred[(i, k)])
-                    .sum()
-            })
-            .collect();
-        Self {
-            raw,
+        let centred = columns(kernel.any(&distances));
+        let mut side = Self {
+            raw: columns(kernel.any(&products)),
+            squared_norms: vec![0.0; centred.nrows()],
             centred,
-            squared_norms,
+        };
+        for i in 0..points.len() {
+            side.set(i, points.row(i), centre);
+        }
+        side
+    }
+
+    /// Puts another point in the place of the i-th.
+    pub(super) fn set(&mut self, i: usize, point: &[f64], centre: &[f64]) {
+        if i < self.raw.nrows() {
+            for (k, value) in point.iter().enumerate() {
+                self.raw[(i, k)] = *value;
+            }
+        }
+        if i < self.centred.nrows() {
+            let mut squared_norm = 0.0;
+            for (k, (value, centre)) in point.iter().zip(centre).enumerate() {
+                let centred = value - centre;
+                self.centred[(i, k)] = centred;
+                squared_norm += centred * centred;
+            }
+            self.squared_norms[i] = squared_norm;
         }
     }
 

@@ -4,12 +4,14 @@ mod block;
 pub(crate) mod exp;
 mod matrix;
 mod product;
+mod row;
 mod slope;
 mod text;
 
 pub use block::Side;
 pub(crate) use block::{Span, Tile};
 pub use matrix::{KernelMatrix, Lower};
+pub(crate) use row::{KernelRow, dot};
 
 use std::convert::Infallible;
 

@@ -9,6 +9,7 @@ mod labels;
 mod moments;
 mod parts;
 mod reduce;
+mod row;
 mod transformer;
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,7 @@ pub use self::holdings::{Held, Holdings};
 pub use self::labels::Labels;
 pub use self::moments::Checkpoint;
 pub use self::reduce::{Loss, Reduce, Reduction};
+pub use self::row::{RowColumn, RowModel, RowPrediction};
 pub use self::transformer::{KernelModel, KernelSettings, Transformer};
 use crate::basis::Shape;
 use crate::classes::Classes;

@@ -57,10 +57,10 @@ fn moments(
     assignment: &Assignment,
 ) -> Value {
     let population = cells.shares();
-    let common = Normal::common(&population);
+    let common = Normal::common(population.iter().copied());
     let rows = assignment.cells.len();
     let own: Vec<Normal> = (0..rows)
-        .map(|row| Normal::mixed(&cells.parts(&population, assignment, row)))
+        .map(|row| Normal::mixed(cells.parts(&population, assignment, row).into_iter()))
         .collect();
     let spread = |normal: &Normal| normal.deviation > cells.negligible;
     let mut looked_up = |of: &dyn Fn(&Normal) -> f64| {

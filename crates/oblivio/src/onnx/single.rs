@@ -149,7 +149,7 @@ fn slope(alignment: &Alignment) -> Result<f64> {
     let full = match &alignment.by {
         By::CellMoments(cells) => {
             let population = cells.shares();
-            let common = Normal::common(&population).deviation;
+            let common = Normal::common(population.iter().copied()).deviation;
             let spread = population.iter().map(|(cell, _)| cell.deviation);
             let spread = spread.filter(|deviation| *deviation > cells.negligible);
             common / spread.fold(f64::INFINITY, f64::min)

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Binning, PartitionRule, Policies};
-use crate::column::Column;
+use super::{Binning, PartitionRule, Policies, Uses};
+use crate::column::{Column, LevelMap, Value};
 use crate::error::{Error, Result, Warning};
 use crate::sensitive::Kind;
 
@@ -145,10 +145,7 @@ impl Axis {
                         high: *high,
                     });
                 }
-                values
-                    .iter()
-                    .map(|v| edges.partition_point(|edge| edge <= v) as u32)
-                    .collect()
+                values.iter().map(|v| bin(edges, *v)).collect()
             }
         };
         for &row in &absent {
@@ -159,6 +156,47 @@ impl Axis {
             out_of_range,
             missing: absent.len(),
         })
+    }
+
+    /// The position of one value; `None` where [`locate`](Self::locate) refuses it.
+    pub(super) fn position(
+        &self,
+        value: Value,
+        levels: &LevelMap,
+        policies: Policies,
+        uses: &mut Uses,
+    ) -> Option<u32> {
+        if value.is_missing() {
+            uses.missing += 1;
+            let level = policies.missing == super::Missing::Category && self.missing;
+            return level.then(|| self.present());
+        }
+        match &self.cut {
+            Cut::Categories { .. } => Some(levels.find(value).unwrap_or(UNSEEN)),
+            Cut::Bins {
+                edges,
+                bounds: (low, high),
+                strict,
+                ..
+            } => {
+                let value = value.finite()?;
+                if value < *low || value > *high {
+                    uses.out_of_range += 1;
+                    if *strict && policies.range == super::OutOfRange::Error {
+                        return None;
+                    }
+                }
+                Some(bin(edges, value))
+            }
+        }
+    }
+
+    /// The categories of the column; none if it is continuous.
+    pub(super) fn levels(&self) -> &[String] {
+        match &self.cut {
+            Cut::Categories { levels } => levels,
+            Cut::Bins { .. } => &[],
+        }
     }
 
     /// The positions in words: `sex=F`, `30 <= age < 45`.
@@ -217,6 +255,11 @@ impl Axis {
             }
         }
     }
+}
+
+/// The bin of a number.
+fn bin(edges: &[f64], value: f64) -> u32 {
+    edges.partition_point(|edge| *edge <= value) as u32
 }
 
 /// A number short enough to read; edges keep all their digits, their names need not.

@@ -123,11 +123,17 @@ fn ranges(bins: impl Iterator<Item = (u32, usize)>, least: usize) -> Vec<(u32, u
 
 /// The columns along which a key has neighbours, from the coarsest to the finest: continuous ones that are not missing.
 fn open(axes: &[Axis], key: &[u32]) -> Vec<usize> {
-    let mut open: Vec<usize> = (0..axes.len())
-        .filter(|&a| fixed(&axes[a], key[a]) == OPEN)
+    let is_open = |a: &usize| fixed(&axes[*a], key[*a]) == OPEN;
+    by_bins(axes).into_iter().filter(is_open).collect()
+}
+
+/// The continuous columns, from the coarsest to the finest; of equals the later is finer.
+fn by_bins(axes: &[Axis]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..axes.len())
+        .filter(|&a| axes[a].bins().is_some())
         .collect();
-    open.sort_by_key(|&a| axes[a].bins());
-    open
+    order.sort_by_key(|&a| axes[a].bins());
+    order
 }
 
 /// Where a bin is, as far as its categories are concerned.
@@ -146,16 +152,22 @@ fn fixed(axis: &Axis, position: u32) -> u32 {
 pub(super) struct Tree {
     /// By node and lowest position: the highest position, and the node (at last: the cell) that is next.
     steps: BTreeMap<(u32, u32), (u32, u32)>,
+    /// The continuous columns, from the coarsest to the finest.
+    order: Vec<usize>,
 }
 
 impl Tree {
     /// `None` if cells overlap, or cannot have come from [`merge`].
     pub(super) fn new(axes: &[Axis], keys: &[Vec<u32>], ends: &[Vec<u32>]) -> Option<Self> {
-        let mut tree = Self::default();
+        let mut tree = Self {
+            order: by_bins(axes),
+            ..Self::default()
+        };
         let mut nodes = 0;
         for (cell, low) in keys.iter().enumerate() {
             let high = ends.get(cell).unwrap_or(low);
-            let (mut node, path) = (0, path(axes, low, high));
+            let path: Vec<(u32, u32)> = path(axes, &tree.order, low, high).collect();
+            let mut node = 0;
             for (step, &(low, high)) in path.iter().enumerate() {
                 if let Some((end, next)) = tree.steps.get(&(node, low)) {
                     // The same range leads further, unless it is where another cell is.
@@ -193,7 +205,7 @@ impl Tree {
     /// The cell that holds a key.
     pub(super) fn find(&self, axes: &[Axis], key: &[u32]) -> Option<usize> {
         let mut node = 0;
-        for (position, _) in path(axes, key, key) {
+        for (position, _) in path(axes, &self.order, key, key) {
             let mut steps = self.steps.range((node, 0)..=(node, position));
             let (_, &(high, next)) = steps.next_back()?;
             if position > high {
@@ -206,10 +218,18 @@ impl Tree {
 }
 
 /// The ranges to go through on the way to a cell.
-fn path(axes: &[Axis], low: &[u32], high: &[u32]) -> Vec<(u32, u32)> {
-    let fixed = axes.iter().zip(low).map(|(axis, &p)| fixed(axis, p));
-    let bins = open(axes, low).into_iter().map(|a| (low[a], high[a]));
-    fixed.map(|p| (p, p)).chain(bins).collect()
+fn path(
+    axes: &[Axis],
+    order: &[usize],
+    low: &[u32],
+    high: &[u32],
+) -> impl Iterator<Item = (u32, u32)> {
+    let categories = axes.iter().zip(low).map(|(axis, &p)| fixed(axis, p));
+    let bins = order.iter().copied();
+    let bins = bins.filter(|&a| fixed(&axes[a], low[a]) == OPEN);
+    categories
+        .map(|p| (p, p))
+        .chain(bins.map(|a| (low[a], high[a])))
 }
 
 /// A tree that is made when it is first needed; it says nothing that the cells do not.

@@ -4,6 +4,7 @@ mod axis;
 mod boxes;
 mod cuts;
 mod grid;
+mod row;
 mod rule;
 mod smooth;
 
@@ -17,6 +18,7 @@ use self::axis::{Axis, Cut, UNSEEN};
 use self::boxes::{Lookup, Tree};
 pub(crate) use self::cuts::Cuts;
 pub(crate) use self::grid::Cutting;
+pub(crate) use self::row::PartitionRow;
 pub use self::rule::{
     Binning, CellCount, EmptyCell, Estimator, Missing, OutOfRange, PartitionRule, Policies,
     UnseenCategory,
@@ -488,8 +490,15 @@ impl Partition {
 
     /// The share of the reference in each cell.
     pub(crate) fn shares(&self) -> Vec<f64> {
+        let mut shares = vec![0.0; self.len()];
+        self.write_shares(&mut shares);
+        shares
+    }
+
+    fn write_shares(&self, shares: &mut [f64]) {
         let total: f64 = self.mass.iter().sum();
-        self.mass.iter().map(|mass| mass / total).collect()
+        let pairs = shares.iter_mut().zip(&self.mass);
+        pairs.for_each(|(share, mass)| *share = mass / total);
     }
 
     /// The cell of a key of these cuts, or the weights over the cells that stand in for it.
@@ -518,77 +527,108 @@ impl Partition {
     ///
     /// `value` is the row's value on an axis, for the sentence that refuses it.
     fn stand_in(&self, key: &[u32], value: &dyn Fn(usize) -> String) -> Result<Vec<f64>> {
-        let population = || self.shares();
-        let zero = || vec![0.0; self.len()];
-        if let Some(axis) = key.iter().position(|&p| p == UNSEEN) {
-            return match self.policies.category {
-                UnseenCategory::Error => Err(Self::unseen(&self.axes[axis], value(axis))),
-                UnseenCategory::Population => Ok(population()),
-                UnseenCategory::Zero => Ok(zero()),
-            };
+        let mut weights = vec![0.0; self.len()];
+        if self.stands_in(key, &mut Surroundings::default(), &mut weights) {
+            return Ok(weights);
         }
-        let empty = || Error::EmptyCell {
-            cell: self.describe(&key.iter().map(|&p| p..p + 1).collect::<Vec<_>>()),
-        };
-        match self.policies.empty {
-            EmptyCell::Error => Err(empty()),
-            EmptyCell::Population => Ok(population()),
-            EmptyCell::Zero => Ok(zero()),
-            // Categories are never joined, so an unseen combination of them is treated as an unseen category.
-            EmptyCell::Enclosing => match (self.enclosing(key), self.policies.category) {
-                (Some(weights), _) => Ok(weights),
-                (None, UnseenCategory::Error) => Err(empty()),
-                (None, UnseenCategory::Population) => Ok(population()),
-                (None, UnseenCategory::Zero) => Ok(zero()),
+        Err(match key.iter().position(|&p| p == UNSEEN) {
+            Some(axis) => Self::unseen(&self.axes[axis], value(axis)),
+            None => Error::EmptyCell {
+                cell: self.describe(&key.iter().map(|&p| p..p + 1).collect::<Vec<_>>()),
             },
+        })
+    }
+
+    /// Writes these weights, if the policies have some.
+    fn stands_in(&self, key: &[u32], around: &mut Surroundings, weights: &mut [f64]) -> bool {
+        let unseen = key.contains(&UNSEEN);
+        if !unseen {
+            match self.policies.empty {
+                EmptyCell::Error => return false,
+                EmptyCell::Population => {
+                    self.write_shares(weights);
+                    return true;
+                }
+                EmptyCell::Zero => {
+                    weights.fill(0.0);
+                    return true;
+                }
+                EmptyCell::Enclosing => {
+                    if self.encloses(key, around, weights) {
+                        return true;
+                    }
+                }
+            }
         }
+        // Categories are never joined, so an unseen combination of them is treated as an unseen category.
+        match self.policies.category {
+            UnseenCategory::Error => return false,
+            UnseenCategory::Population => self.write_shares(weights),
+            UnseenCategory::Zero => weights.fill(0.0),
+        }
+        true
     }
 
     /// The smallest enclosing cell with reference rows, as weights over the cells that it meets.
     ///
     /// A single continuous column is widened step by step. Among several columns the finest continuous one (the last of
     /// these) is dropped first, and so on while more than one is left.
-    fn enclosing(&self, key: &[u32]) -> Option<Vec<f64>> {
-        let mut ranges: Vec<Range<u32>> = key.iter().map(|&p| p..p + 1).collect();
+    fn encloses(&self, key: &[u32], around: &mut Surroundings, weights: &mut [f64]) -> bool {
+        let Surroundings { ranges, open } = around;
+        ranges.clear();
+        ranges.extend(key.iter().map(|&p| p..p + 1));
         // A missing value is a level of its own, which has no neighbours.
-        let mut open: Vec<usize> = (0..key.len())
-            .filter(|&a| self.axes[a].bins().is_some_and(|bins| key[a] < bins))
-            .collect();
+        open.clear();
+        open.extend(
+            (0..key.len()).filter(|&a| self.axes[a].bins().is_some_and(|bins| key[a] < bins)),
+        );
         let bins = |axis: usize| self.axes[axis].bins().unwrap_or(0);
         let mut drop_first = key.len() > 1;
-        while !open.is_empty() {
+        while let Some(finest) = (0..open.len()).max_by_key(|&i| bins(open[i])) {
             if open.len() > 1 || drop_first {
-                let finest = (0..open.len()).max_by_key(|&i| bins(open[i]))?;
                 let axis = open.remove(finest);
                 ranges[axis] = 0..bins(axis);
                 drop_first = false;
-                if let Some(weights) = self.weights_within(&ranges) {
-                    return Some(weights);
+                if self.write_weights(ranges, weights) {
+                    return true;
                 }
             } else {
                 let axis = open.remove(0);
                 for wider in widening(&self.axes[axis], key[axis]) {
                     ranges[axis] = wider;
-                    if let Some(weights) = self.weights_within(&ranges) {
-                        return Some(weights);
+                    if self.write_weights(ranges, weights) {
+                        return true;
                     }
                 }
             }
         }
-        None
+        false
     }
 
-    fn weights_within(&self, ranges: &[Range<u32>]) -> Option<Vec<f64>> {
-        let meet = |a: &Range<u32>, b: &Range<u32>| a.start < b.end && b.start < a.end;
-        let inside: Vec<f64> = (0..self.len())
-            .map(|cell| {
-                let cell_ranges = self.ranges(cell);
-                let inside = cell_ranges.iter().zip(ranges).all(|(a, b)| meet(a, b));
-                if inside { self.mass[cell] } else { 0.0 }
-            })
-            .collect();
-        let total: f64 = inside.iter().sum();
-        (total > 0.0).then(|| inside.iter().map(|mass| mass / total).collect())
+    /// Writes the shares of the cells that meet these ranges, if there is one.
+    fn write_weights(&self, ranges: &[Range<u32>], weights: &mut [f64]) -> bool {
+        for (cell, weight) in weights.iter_mut().enumerate() {
+            let low = &self.keys[cell];
+            let high = self.ends.get(cell).unwrap_or(low);
+            let mut extent = low.iter().zip(high).zip(ranges);
+            let meets = extent.all(|((l, h), range)| *l < range.end && range.start <= *h);
+            *weight = if meets { self.mass[cell] } else { 0.0 };
+        }
+        let total: f64 = weights.iter().sum();
+        if total > 0.0 {
+            for weight in weights {
+                *weight /= total;
+            }
+        }
+        total > 0.0
+    }
+
+    /// The kind of a column that the place of a row depends on, and its categories.
+    pub(crate) fn column(&self, name: &str) -> Option<(Kind, &[String])> {
+        let mut columns = self.columns().zip(&self.axes);
+        let axis = columns.find(|((own, _), _)| *own == name);
+        axis.map(|((_, kind), axis)| (kind, axis.levels()))
+            .or_else(|| self.smooth.as_ref()?.column(name))
     }
 
     fn unseen(axis: &Axis, value: String) -> Error {
@@ -656,8 +696,15 @@ fn value_of(axis: &Axis, sensitive: &Sensitive, row: usize) -> String {
         })
 }
 
+/// What the search for an enclosing cell works in.
+#[derive(Clone, Debug, Default)]
+struct Surroundings {
+    ranges: Vec<Range<u32>>,
+    open: Vec<usize>,
+}
+
 /// Ever wider ranges around a bin: dyadic ones halve the resolution, others take in both neighbours.
-fn widening(axis: &Axis, position: u32) -> Vec<Range<u32>> {
+fn widening(axis: &Axis, position: u32) -> impl Iterator<Item = Range<u32>> {
     let bins = axis.bins().unwrap_or(0);
     let dyadic = matches!(
         axis.cut,
@@ -666,18 +713,19 @@ fn widening(axis: &Axis, position: u32) -> Vec<Range<u32>> {
             ..
         }
     );
-    if dyadic {
-        (1..=bins.ilog2())
-            .map(|level| {
-                let start = position >> level << level;
-                start..start + (1 << level)
-            })
-            .collect()
+    let last = if dyadic {
+        bins.ilog2()
     } else {
-        (1..bins)
-            .map(|step| position.saturating_sub(step)..(position + step + 1).min(bins))
-            .collect()
-    }
+        bins.saturating_sub(1)
+    };
+    (1..=last).map(move |step| {
+        if dyadic {
+            let start = position >> step << step;
+            start..start + (1 << step)
+        } else {
+            position.saturating_sub(step)..(position + step + 1).min(bins)
+        }
+    })
 }
 
 /// The key of every row, and how many rows lay out of range or were missing.

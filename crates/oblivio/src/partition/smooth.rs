@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Estimator, Missing, Partition, PartitionRule, Policies, UnseenCategory, Uses, listed};
-use crate::column::Column;
+use crate::column::{Column, LevelMap, Value};
 use crate::error::{Error, Result};
 use crate::sensitive::{Kind, Sensitive};
 
@@ -169,6 +169,19 @@ impl Smooth {
         names
     }
 
+    /// The kind of a column, and its categories.
+    pub(super) fn column(&self, name: &str) -> Option<(Kind, &[String])> {
+        self.blocks.iter().find_map(|block| match &block.source {
+            Source::Kernel(features) => features.on.coordinates.column(name),
+            Source::Columns(coordinates) => coordinates.column(name),
+            Source::Cells(partition) => partition.column(name),
+        })
+    }
+
+    pub(super) fn policies(&self) -> Policies {
+        self.policies
+    }
+
     /// The ridge and the sign of every feature's block, and the features it has.
     pub(crate) fn spans(&self) -> Vec<(std::ops::Range<usize>, f64, f64)> {
         let mut at = 0;
@@ -251,12 +264,9 @@ impl Smooth {
     /// D for rows: the features centred and signed.
     pub(crate) fn centred(&self, rows: &SmoothRows) -> Mat<f64> {
         let mut centred = rows.psi.clone();
-        for (block, (span, _, sign)) in self.blocks.iter().zip(self.spans()) {
+        for (block, (span, ..)) in self.blocks.iter().zip(self.spans()) {
             for (i, unplaced) in rows.unplaced.iter().enumerate() {
-                let values = &mut centred.col_as_slice_mut(i)[span.clone()];
-                for (v, c) in values.iter_mut().zip(&block.centre) {
-                    *v = if *unplaced { 0.0 } else { sign * (*v - c) };
-                }
+                block.centred(&mut centred.col_as_slice_mut(i)[span.clone()], *unplaced);
             }
         }
         centred
@@ -330,8 +340,15 @@ impl Block {
         }
     }
 
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.source.len()
+    }
+
+    /// From ψ of a row to D; nothing is taken off a row that has no place.
+    pub(super) fn centred(&self, values: &mut [f64], unplaced: bool) {
+        for (v, c) in values.iter_mut().zip(&self.centre) {
+            *v = if unplaced { 0.0 } else { self.sign * (*v - c) };
+        }
     }
 }
 
@@ -403,14 +420,24 @@ impl KernelFeatures {
             .zip(points.par_chunks(dim * CHUNK))
             .for_each(|(values, points)| {
                 for (psi, point) in values.chunks_mut(count).zip(points.chunks(dim)) {
-                    for k in 0..count {
-                        let row = &self.factor[k * count..=k * count + k];
-                        let before: f64 = row[..k].iter().zip(&*psi).map(|(l, v)| l * v).sum();
-                        psi[k] = (self.on.kernel(self.on.at(k), point) - before) / row[k];
-                    }
+                    self.write(point, psi);
                 }
             });
         values
+    }
+
+    /// ψ for one row of coordinates.
+    pub(super) fn write(&self, point: &[f64], psi: &mut [f64]) {
+        let count = self.len();
+        for k in 0..count {
+            let row = &self.factor[k * count..=k * count + k];
+            let before: f64 = row[..k].iter().zip(&*psi).map(|(l, v)| l * v).sum();
+            psi[k] = (self.on.kernel(self.on.at(k), point) - before) / row[k];
+        }
+    }
+
+    pub(super) fn coordinates(&self) -> &Coordinates {
+        &self.on.coordinates
     }
 }
 
@@ -506,8 +533,66 @@ impl Coordinates {
         Ok(Self(columns.iter().map(coordinate).collect::<Result<_>>()?))
     }
 
-    fn names(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|coordinate| coordinate.name.as_str())
+    }
+
+    fn column(&self, name: &str) -> Option<(Kind, &[String])> {
+        let coordinate = self.0.iter().find(|coordinate| coordinate.name == name)?;
+        Some(match &coordinate.form {
+            Form::Categories { levels } => (Kind::Categorical, &levels[..]),
+            Form::Number { .. } => (Kind::Continuous, &[]),
+        })
+    }
+
+    /// Where the categories of every column are.
+    pub(super) fn level_maps(&self) -> Vec<LevelMap> {
+        let map = |coordinate: &Coordinate| match &coordinate.form {
+            Form::Categories { levels } => LevelMap::new(levels),
+            Form::Number { .. } => LevelMap::default(),
+        };
+        self.0.iter().map(map).collect()
+    }
+
+    /// The coordinates of one row, its values being in the order of the columns; `None` where [`of`](Self::of) refuses it.
+    pub(super) fn write<'v>(
+        &self,
+        row: impl Iterator<Item = (Value<'v>, &'v LevelMap)>,
+        policies: Policies,
+        out: &mut [f64],
+        (unplaced, uses): (&mut bool, &mut Uses),
+    ) -> Option<()> {
+        out.fill(0.0);
+        let mut rest = out;
+        for (coordinate, (value, levels)) in self.0.iter().zip(row) {
+            let (own, others) = rest.split_at_mut(coordinate.len());
+            rest = others;
+            if value.is_missing() {
+                if !coordinate.takes_missing(policies) {
+                    return None;
+                }
+                uses.missing += 1;
+                own[coordinate.len() - 1] = 1.0;
+                continue;
+            }
+            match &coordinate.form {
+                Form::Categories { .. } => match levels.find(value) {
+                    Some(place) => own[place as usize] = 1.0,
+                    None if policies.category == UnseenCategory::Error => return None,
+                    None => *unplaced = true,
+                },
+                Form::Number {
+                    mean,
+                    scale,
+                    bounds,
+                } => {
+                    let value = value.finite()?;
+                    uses.out_of_range += usize::from(value < bounds.0 || value > bounds.1);
+                    own[0] = standard(value, *mean, *scale);
+                }
+            }
+        }
+        Some(())
     }
 
     /// The number of coordinates.
@@ -555,6 +640,11 @@ impl Coordinate {
         present + usize::from(self.missing)
     }
 
+    /// Whether a missing value is a level of its own.
+    fn takes_missing(&self, policies: Policies) -> bool {
+        policies.missing == Missing::Category && self.missing
+    }
+
     fn place(
         &self,
         column: &Column,
@@ -565,7 +655,7 @@ impl Coordinate {
     ) -> Result<()> {
         let absent = column.missing();
         if let Some(&row) = absent.first()
-            && !(policies.missing == Missing::Category && self.missing)
+            && !self.takes_missing(policies)
         {
             return Err(Error::MissingSensitive {
                 column: self.name.clone(),
@@ -610,12 +700,17 @@ impl Coordinate {
                         continue;
                     }
                     uses.out_of_range += usize::from(value < bounds.0 || value > bounds.1);
-                    entry(row, 0, (value - mean) / scale);
+                    entry(row, 0, standard(value, *mean, *scale));
                 }
             }
         }
         Ok(())
     }
+}
+
+/// (v − mean)/scale
+fn standard(value: f64, mean: f64, scale: f64) -> f64 {
+    (value - mean) / scale
 }
 
 /// The mean, standard deviation and range of the values that are there.

@@ -1,0 +1,267 @@
+//! The routes, in process; and the whole server on loopback, since limits and stopping are the connection's business.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::io::{Read, Write};
+
+use axum::body::{Body, to_bytes};
+use axum::http::Method;
+use oblivio::learn::Learner;
+use oblivio::{Column, Roles, Scaling, Settings, Watch};
+use tower::ServiceExt;
+
+use super::*;
+
+const ROWS: usize = 40;
+
+fn table() -> Vec<Column> {
+    let wave = |pace: f64| -> Vec<f64> { (0..ROWS).map(|i| (i as f64 * pace).sin()).collect() };
+    let text = |name: &str, levels: [&'static str; 2], period: usize| {
+        Column::texts(name, (0..ROWS).map(|i| Some(levels[i / period % 2])))
+    };
+    vec![
+        Column::numbers("hours", wave(1.7)),
+        text("school", ["home", "public"], 3),
+        text("sex", ["F", "M"], 1),
+        Column::numbers("y", wave(0.9)),
+        text("passed", ["no", "yes"], 2),
+    ]
+}
+
+fn model(learner: Learner) -> Model {
+    let table = table();
+    let target = if learner.classifies() { 4 } else { 3 };
+    let roles = Roles {
+        features: &table[..2],
+        sensitive: &table[2..3],
+        target: &table[target],
+        labels: None,
+        weights: None,
+    };
+    let settings = Settings {
+        learner,
+        ..Settings::default()
+    };
+    let fit = Model::fit(roles, Scaling::Standard, &settings, &Watch::default());
+    fit.unwrap().0
+}
+
+/// The rows of the table as JSON.
+fn rows() -> Vec<Json> {
+    let Values { hours, school, sex } = Values::of(&table());
+    (0..ROWS)
+        .map(|i| json!({ "hours": hours[i], "school": school[i], "sex": sex[i] }))
+        .collect()
+}
+
+struct Values {
+    hours: Vec<f64>,
+    school: Vec<String>,
+    sex: Vec<String>,
+}
+
+impl Values {
+    fn of(table: &[Column]) -> Self {
+        let texts = |column: &Column| {
+            let (levels, codes) = column.to_categories();
+            codes.iter().map(|c| levels[*c as usize].clone()).collect()
+        };
+        Self {
+            hours: table[0].to_numbers().unwrap(),
+            school: texts(&table[1]),
+            sex: texts(&table[2]),
+        }
+    }
+}
+
+async fn ask(router: &Router, method: Method, path: &str, body: String) -> (StatusCode, Json) {
+    let request = Request::builder().method(method).uri(path);
+    let request = request.body(Body::from(body)).unwrap();
+    let response = router.clone().oneshot(request).await.unwrap();
+    let status = response.status();
+    let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    (status, serde_json::from_slice(&bytes).unwrap())
+}
+
+async fn post_to(router: &Router, path: &str, body: &Json) -> (StatusCode, Json) {
+    ask(router, Method::POST, path, body.to_string()).await
+}
+
+#[tokio::test]
+async fn scores_are_those_of_the_model() {
+    let model = model(Learner::Ridge);
+    let expected = model.predict(&table()[..3], &Watch::default()).unwrap();
+    let router = router(model, LIMITS);
+    let (status, batch) = post_to(&router, "/batch", &Json::Array(rows())).await;
+    assert_eq!(status, StatusCode::OK);
+    for (i, row) in rows().iter().enumerate() {
+        let (status, found) = post_to(&router, "/predict", row).await;
+        assert_eq!(status, StatusCode::OK, "{found}");
+        assert_eq!(found, batch[i]);
+        let score = found["score"].as_f64().unwrap();
+        assert!((score - expected[0].scores[i]).abs() < 1e-12);
+    }
+}
+
+#[tokio::test]
+async fn classes_come_with_their_probabilities() {
+    let model = model(Learner::Logistic);
+    let expected = model.predict(&table()[..3], &Watch::default()).unwrap();
+    let classes = model.classes.clone().unwrap();
+    let router = router(model, LIMITS);
+    for (i, row) in rows().iter().enumerate() {
+        let (_, found) = post_to(&router, "/predict", row).await;
+        let score = [expected[0].scores[i]];
+        assert_eq!(found["label"], classes.labels[classes.decide(&score)]);
+        let chance = found["probabilities"]["yes"].as_f64().unwrap();
+        assert!((chance - classes.probabilities(&score).unwrap()[1]).abs() < 1e-12);
+    }
+}
+
+#[tokio::test]
+async fn health_and_schema() {
+    let router = router(model(Learner::Ridge), LIMITS);
+    let get = |path| ask(&router, Method::GET, path, String::new());
+    assert_eq!(get("/health").await.1, json!({ "status": "ok" }));
+    let (_, schema) = get("/schema").await;
+    assert_eq!(schema["target"], "y");
+    assert_eq!(schema["columns"][1]["levels"], json!(["home", "public"]));
+    assert_eq!(schema["columns"][2]["sensitive"], true);
+    let (status, refused) = get("/nowhere").await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    assert!(refused["error"].is_string());
+}
+
+#[tokio::test]
+async fn what_is_no_row_is_refused_with_the_reason() {
+    let limits = Limits {
+        bytes: 4000,
+        rows: 3,
+        ..LIMITS
+    };
+    let router = router(model(Learner::Ridge), limits);
+    let row = |key: &str, value: &str| {
+        let fields = [("hours", "0.1"), ("school", "\"home\""), ("sex", "\"F\"")];
+        let field = |(name, own): &(&str, &str)| {
+            let value = if *name == key { value } else { own };
+            format!("\"{name}\": {value}")
+        };
+        let known: Vec<String> = fields.iter().map(field).collect();
+        format!("{{{}}}", known.join(", "))
+    };
+    let cases = [
+        ("/predict", "{".to_owned(), 400, "not an object"),
+        ("/predict", "[1]".to_owned(), 400, "not an object"),
+        ("/predict", row("hours", "NaN"), 400, "not an object"),
+        ("/predict", row("hours", "1e999"), 400, "out of range"),
+        ("/predict", row("hours", "true"), 422, "give a number"),
+        (
+            "/predict",
+            row("hours", "null"),
+            422,
+            "`hours` has 1 missing",
+        ),
+        ("/predict", row("hours", "\"much\""), 422, "`much`"),
+        ("/predict", row("sex", "\"X\""), 422, "known: F, M"),
+        (
+            "/predict",
+            row("school", "\"none\""),
+            422,
+            "known: home, public",
+        ),
+        (
+            "/predict",
+            row("sex", "0").replace("sex", "sez"),
+            422,
+            "did you mean `sex`?",
+        ),
+        (
+            "/predict",
+            "{\"hours\": 1}".to_owned(),
+            422,
+            "`school` is not in the table",
+        ),
+        (
+            "/predict",
+            row("hours", &format!("\"{}\"", "x".repeat(5000))),
+            413,
+            "",
+        ),
+        ("/batch", "{}".to_owned(), 400, "not an array"),
+        (
+            "/batch",
+            format!("[{}]", ["{}"; 4].join(",")),
+            413,
+            "4 rows are more than 3",
+        ),
+    ];
+    for (path, body, status, part) in cases {
+        let (found, answer) = ask(&router, Method::POST, path, body.clone()).await;
+        let sentence = answer["error"].as_str().unwrap_or_default();
+        assert_eq!(found.as_u16(), status, "{body}: {answer}");
+        assert!(sentence.contains(part), "{body}: {answer}");
+    }
+    let second = format!("[{}, {}]", row("", ""), row("sex", "\"X\""));
+    let (status, answer) = ask(&router, Method::POST, "/batch", second).await;
+    assert_eq!((status.as_u16(), &answer["row"]), (422, &json!(1)));
+    // Large numbers are far from all the model knows: nothing is left of a Gaussian kernel there.
+    let (status, answer) = ask(&router, Method::POST, "/predict", row("hours", "1e300")).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+}
+
+#[tokio::test]
+async fn a_request_that_waits_too_long_is_told_so() {
+    let limits = Limits {
+        requests: 0,
+        time: Duration::from_millis(20),
+        ..LIMITS
+    };
+    let router = router(model(Learner::Ridge), limits);
+    let (status, answer) = post_to(&router, "/predict", &rows()[0]).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{answer}");
+    let (status, _) = ask(&router, Method::GET, "/health", String::new()).await;
+    assert_eq!(status, StatusCode::OK);
+}
+
+/// The body of an answer to a request on a connection of its own.
+fn over_tcp(address: std::net::SocketAddr, row: &Json) -> String {
+    let body = row.to_string();
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let length = body.len();
+    let head = format!(
+        "POST /predict HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
+    );
+    stream.write_all((head + &body).as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_clients_at_once_get_their_own_scores_and_a_stop_ends_the_server() {
+    let router = router(model(Learner::Ridge), LIMITS);
+    let expected = post_to(&router, "/batch", &Json::Array(rows())).await.1;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let server = axum::serve(listener, router).with_graceful_shutdown(async {
+        stopped.await.ok();
+    });
+    let server = tokio::spawn(async { server.await });
+    let clients: Vec<_> = (0..8)
+        .map(|client| {
+            let expected = expected.clone();
+            tokio::task::spawn_blocking(move || {
+                for (i, row) in rows().iter().enumerate().skip(client) {
+                    let answer: Json = serde_json::from_str(&over_tcp(address, row)).unwrap();
+                    assert_eq!(answer, expected[i]);
+                }
+            })
+        })
+        .collect();
+    for client in clients {
+        client.await.unwrap();
+    }
+    stop.send(()).unwrap();
+    server.await.unwrap().unwrap();
+    assert!(std::net::TcpStream::connect(address).is_err());
+}
