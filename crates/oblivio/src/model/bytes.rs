@@ -264,17 +264,15 @@ impl Model {
             require(header.cells.is_some(), "its fallback")?;
             fallback.read(&tensors, &mut scorers)?;
         }
-        if let Some(intervals) = &header.intervals {
-            require(kind == KIND, "the intervals of a classifier")?;
-            let found = intervals.read(&tensors, "intervals", cells.max(1))?;
-            scorers[0].intervals = Some(found);
-        }
-        if let (Some(intervals), Some(fallback)) =
-            (&header.fallback_intervals, &mut scorers[0].fallback)
-        {
-            let found = intervals.read(&tensors, "fallback-intervals", cells.max(1))?;
-            fallback.intervals = Some(found);
-        }
+        let own = (
+            header.intervals.as_ref(),
+            header.fallback_intervals.as_ref(),
+        );
+        require(
+            kind == KIND || own.0.is_none(),
+            "the intervals of a classifier",
+        )?;
+        IntervalsHeader::read_both(own, &tensors, cells.max(1), &mut scorers[0])?;
         Ok(Self {
             encoder: header.encoder,
             scorers,

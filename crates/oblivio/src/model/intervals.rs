@@ -7,6 +7,7 @@ use super::container::{numbers, require};
 use crate::error::Result;
 use crate::intervals::{IntervalSource, Intervals, Residuals};
 use crate::named::Named;
+use crate::predictor::Predictor;
 
 /// [`Intervals`] without the numbers that are a tensor: all sizes, then all masses.
 #[derive(Serialize, Deserialize)]
@@ -34,13 +35,24 @@ impl IntervalsHeader {
         sizes.chain(mass).copied().collect()
     }
 
-    /// The intervals of so many cells.
-    pub(super) fn read(
-        &self,
+    /// Gives a score its intervals of so many cells, and its fallback those of its own.
+    pub(super) fn read_both(
+        (own, spare): (Option<&Self>, Option<&Self>),
         tensors: &SafeTensors,
-        name: &str,
         cells: usize,
-    ) -> Result<Intervals> {
+        scorer: &mut Predictor,
+    ) -> Result<()> {
+        if let Some(own) = own {
+            scorer.intervals = Some(own.read(tensors, "intervals", cells)?);
+        }
+        if let (Some(spare), Some(fallback)) = (spare, &mut scorer.fallback) {
+            fallback.intervals = Some(spare.read(tensors, "fallback-intervals", cells)?);
+        }
+        Ok(())
+    }
+
+    /// The intervals of so many cells.
+    fn read(&self, tensors: &SafeTensors, name: &str, cells: usize) -> Result<Intervals> {
         let (values, _) = numbers(tensors, name, 1)?;
         let source = IntervalSource::named(&self.source)?;
         let (mut sizes, mut mass) = values.split_at(values.len() / 2);
