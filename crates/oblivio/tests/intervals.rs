@@ -9,8 +9,8 @@ use faer::{Mat, Side};
 use oblivio::learn::{Intercept, Learner, Solver};
 use oblivio::{
     AlignMethod, AlignRule, Column, Components, Coverage, Error, Features, Fit, IntervalSource,
-    Intervals, Missing, Mode, Model, Points, Policies, Reference, Restraint, Roles, Scaling,
-    Sensitive, Settings, Survey, Training, UnseenCategory, Warning,
+    Intervals, Missing, Mode, Model, Points, Policies, Reference, Renewal, Restraint, Roles,
+    Scaling, Sensitive, Settings, Survey, Training, UnseenCategory, Warning,
 };
 use rand::RngExt;
 use rand_distr::StandardNormal;
@@ -471,7 +471,7 @@ fn the_coverage_found_is_counted_by_cell() {
     let partition = &fit.predictor.offsets().unwrap().partition;
     let mut whole = Coverage::new(partition.len());
     let mut parts = whole.clone();
-    let mut add = |to: &mut Coverage, rows: &[usize]| {
+    let add = |to: &mut Coverage, rows: &[usize]| {
         let (points, sensitive) = (points.select(rows), sensitive.select(rows));
         let prediction = fit
             .predictor
@@ -691,7 +691,7 @@ fn a_refresh_keeps_the_intervals_of_the_fit() {
     let (points, sensitive, _) = noisy(200, 50);
     let mut refresh = fit.predictor.refresh().unwrap();
     refresh.update(&points, &sensitive, None, &watch()).unwrap();
-    let (renewed, ..) = refresh.finish(30).unwrap();
+    let (renewed, ..) = refresh.finish(Renewal::keeping(30)).unwrap();
     assert_ne!(renewed.offsets(), fit.predictor.offsets());
     assert_eq!(renewed.intervals(), fit.predictor.intervals());
 }
