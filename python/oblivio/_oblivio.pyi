@@ -84,7 +84,6 @@ class ScoreModel:
         target: _Numbers | None = None,
         progress: _Progress = None,
     ) -> tuple[_Numbers, _Numbers, dict[str, int], int, list[tuple[str, int, float, float, int]]]: ...
-    def half_widths(self, coverage: float) -> tuple[str, list[tuple[int, float]]] | None: ...
     def refresh(
         self,
         table: _Table,

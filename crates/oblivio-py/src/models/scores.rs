@@ -242,17 +242,6 @@ impl ScoreModel {
         ))
     }
 
-    /// Where the residuals come from that intervals are made of, and every cell with its rows and its half-width; `None` without
-    /// intervals.
-    fn half_widths(&self, coverage: f64) -> PyResult<Option<(&'static str, Vec<(usize, f64)>)>> {
-        let Some(intervals) = self.0.predictor().intervals() else {
-            return Ok(None);
-        };
-        let widths = intervals.half_widths(coverage).map_err(raise)?;
-        let cells = intervals.rows().into_iter().zip(widths).collect();
-        Ok(Some((intervals.source().name(), cells)))
-    }
-
     /// The model with offsets from new rows, for each score how far every cell has drifted, and how often policies were used. The
     /// rule is the least rows of a cell, what becomes of cells with fewer, and what the history says of the time.
     #[pyo3(signature = (table, sensitive_columns, weights, rule, progress=None))]

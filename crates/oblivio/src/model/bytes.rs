@@ -221,10 +221,8 @@ impl Model {
             check_strength(cells.strength)?;
             require(cells.partition.is_sound(), "its partition")?;
         }
-        let features = header
-            .cells
-            .as_ref()
-            .and_then(|of| of.partition.smooth.as_ref());
+        let partition = header.cells.as_ref().map(|of| &of.partition);
+        let features = partition.and_then(|of| of.smooth.as_ref());
         let features = features.map_or(0, Smooth::len);
         let aligns = |other: &Other| {
             other.alignment.as_ref().is_none_or(|alignment| {
@@ -242,7 +240,6 @@ impl Model {
         )?;
         let sound = |change: &Change| change.is_sound(cells, own.len());
         require(header.card.history.iter().all(sound), "its history")?;
-        let partition = header.cells.as_ref().map(|of| &of.partition);
         let smooth = smooth_offsets(partition, &smooth, own.len())?;
         let scorer = |(k, other): (usize, &Other)| Predictor {
             basis: basis.clone(),
@@ -264,15 +261,8 @@ impl Model {
             require(header.cells.is_some(), "its fallback")?;
             fallback.read(&tensors, &mut scorers)?;
         }
-        let own = (
-            header.intervals.as_ref(),
-            header.fallback_intervals.as_ref(),
-        );
-        require(
-            kind == KIND || own.0.is_none(),
-            "the intervals of a classifier",
-        )?;
-        IntervalsHeader::read_both(own, &tensors, cells.max(1), &mut scorers[0])?;
+        let residuals = [&header.intervals, &header.fallback_intervals];
+        IntervalsHeader::read_both(residuals, &tensors, cells.max(1), &mut scorers)?;
         Ok(Self {
             encoder: header.encoder,
             scorers,

@@ -35,13 +35,16 @@ impl IntervalsHeader {
         sizes.chain(mass).copied().collect()
     }
 
-    /// Gives a score its intervals of so many cells, and its fallback those of its own.
+    /// Gives the score of a regression its intervals of so many cells, and its fallback those of its own. Several scores have none.
     pub(super) fn read_both(
-        (own, spare): (Option<&Self>, Option<&Self>),
+        [own, spare]: [&Option<Self>; 2],
         tensors: &SafeTensors,
         cells: usize,
-        scorer: &mut Predictor,
+        scorers: &mut [Predictor],
     ) -> Result<()> {
+        let [scorer] = scorers else {
+            return require(own.is_none(), "the number of its intervals");
+        };
         if let Some(own) = own {
             scorer.intervals = Some(own.read(tensors, "intervals", cells)?);
         }

@@ -2,7 +2,7 @@
 
 use oblivio::{
     Checkpoint, Column, Encoder, Estimator, Features, KernelModel, Kind, Model, Moments, Release,
-    Scaling, Sensitive, Share, Survey, Transformer,
+    Renewal, Scaling, Sensitive, Share, Survey, Transformer,
 };
 
 use crate::seeds::{self, watch};
@@ -68,7 +68,7 @@ pub fn model(bytes: &[u8]) -> bool {
             && let Ok(mut refresh) = model.predictor().refresh()
             && refresh.update(&points, &sensitive, None, &watch()).is_ok()
         {
-            let _ = refresh.finish(1);
+            let _ = refresh.finish(Renewal::keeping(1));
         }
     }
     if let Some(partition) = partition {
