@@ -27,7 +27,7 @@ const WRITERS: [&str; 9] = [
     "fit train.csv --sensitive sex --components 20 -o OUT",
     "predict m.oblivio new.csv -o OUT",
     "transform f.oblivio new.csv -o OUT",
-    "refresh m.oblivio new.csv -o OUT",
+    "refresh m.oblivio new.csv --keep-small -o OUT",
     "release few.csv --sensitive sex --drop admitted,success --permutations 19 --resamples 19 -o OUT",
     "simulate admissions --rows 300 -o OUT",
     "predict m.oblivio new.csv -o OUT.parquet",
@@ -216,7 +216,7 @@ fn damaged_inputs_are_refused_or_read() {
     place.run("simulate admissions --rows 200 --seed 1 -o train.parquet");
     let cases = [
         ("m.oblivio", "predict IN new.csv -o out"),
-        ("m.oblivio", "refresh IN new.csv -o out"),
+        ("m.oblivio", "refresh IN new.csv --keep-small -o out"),
         ("m.oblivio", "inspect IN"),
         ("f.oblivio", "transform IN new.csv -o out"),
         (

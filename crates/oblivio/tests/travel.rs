@@ -82,10 +82,12 @@ fn the_card_says_how_much_the_scores_of_its_rows_depend() {
         }),
         ..Settings::default()
     };
-    let landmarks = Settings {
+    // A regression on S from sums alone would need another pass over the rows.
+    let mut landmarks = Settings {
         components: Some(Components::new(20)),
         ..Settings::default()
     };
+    landmarks.partition.estimator = Estimator::Cells;
     let in_mode = |mode, settings: &Settings| Settings {
         mode,
         ..settings.clone()
@@ -105,15 +107,15 @@ fn the_card_says_how_much_the_scores_of_its_rows_depend() {
     cases.push((
         4,
         Settings {
-            components: landmarks.components,
-            ..aligned
+            align: aligned.align,
+            ..landmarks.clone()
         },
     ));
     cases.push((
         5,
         Settings {
-            components: landmarks.components,
-            ..classifier()
+            learner: classifier().learner,
+            ..landmarks
         },
     ));
     for (target, settings) in cases {
@@ -129,10 +131,14 @@ fn the_card_says_how_much_the_scores_of_its_rows_depend() {
             near(found.after, after.value);
             near(found.expected, before.expected);
         }
-        // What is taken off was there before.
-        let strong = |found: &Dependence| found.before > 2.0 * found.expected;
+        // What is taken off was there before: that of sex alone is seen in so few rows.
+        let by_sex = fitted(&[2], target, &settings).card.dependence;
+        let strong = |found: &Dependence| found.before > 5.0 * found.expected;
         let removed = settings.mode == Mode::SensitiveFree;
-        assert!(removed || model.card.dependence.iter().any(strong));
+        assert!(
+            removed || by_sex.iter().any(strong),
+            "{by_sex:?} {settings:?}"
+        );
     }
     assert!(
         fitted(&[], 4, &Settings::default())
@@ -146,7 +152,10 @@ fn the_card_says_how_much_the_scores_of_its_rows_depend() {
     };
     let found = fitted(&[2], 4, &half).card.dependence;
     // On its reference rows the means are equal to rounding.
-    assert!(found[0].before > 0.1 && found[0].after < 1e-12);
+    assert!(
+        found[0].before > 2.0 * found[0].expected && found[0].after < 1e-12,
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -343,7 +352,10 @@ fn a_refresh_refuses_small_cells_and_keeps_a_history() {
         assert_eq!(refreshed.largest_z, z.map(f64::abs).reduce(f64::max));
         let bytes = renewed.model.to_bytes().unwrap();
         assert_eq!(Model::from_bytes(&bytes).unwrap(), renewed.model);
-        // Rows that all count twice count alike.
+        // Rows that all count twice count alike; not beside the ridge of a regression on S, which weighs as much as so many rows.
+        if settings.partition.estimator == Estimator::Smooth {
+            continue;
+        }
         let weighted = finish(enough, Some(&weights)).unwrap();
         for (a, b) in renewed
             .drifts

@@ -14,6 +14,8 @@ use crate::report::{self, counted, number};
 use crate::table;
 
 #[derive(clap::Args)]
+// Flattened into the arguments of `inspect`, whose group has the name of their type.
+#[group(id = "reduction")]
 pub(crate) struct Args {
     /// Write the model on so many landmarks among its points, and say what that costs
     #[arg(long, value_name = "K", requires = "output")]

@@ -69,7 +69,10 @@ fn checkpoints() {
 
 #[test]
 fn surveys() {
-    damaged("survey", 3000, &seeds::surveys(), readers::survey);
+    let seeds = seeds::surveys();
+    damaged("survey", 3000, &seeds, |bytes| {
+        readers::survey(bytes, &seeds)
+    });
 }
 
 #[test]
