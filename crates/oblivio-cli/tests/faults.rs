@@ -357,7 +357,7 @@ fn files_may_have_any_name() {
         let scores = OsString::from_vec([b"./", name, b".scores"].concat());
         run("predict -o", &[&scores, &model, &input]);
         let whole = fs::read(place.path().join(&scores)).unwrap();
-        assert_eq!(whole.iter().filter(|byte| **byte == b'\n').count(), 201);
+        assert_eq!(String::from_utf8_lossy(&whole).lines().count(), 201);
     }
 }
 

@@ -117,7 +117,9 @@ pub(crate) fn lengths(value: &Value, found: &mut Vec<usize>) {
     match value {
         Value::Array(values) => {
             found.push(values.len());
-            values.iter().for_each(|value| lengths(value, found));
+            for value in values {
+                lengths(value, found);
+            }
         }
         Value::Object(entries) => entries.values().for_each(|value| lengths(value, found)),
         _ => {}
@@ -174,7 +176,7 @@ fn another(number: &Number, random: &mut Random) -> Value {
             3 => json!(random.below(8)),
             4 => json!(1_u64 << random.below(64)),
             5 => json!(whole as f64 + 0.5),
-            _ => json!(-(random.below(9) as i64)),
+            _ => json!(-(random.below(9) as f64) as i64),
         };
     }
     let value = number.as_f64().unwrap_or(0.0);
@@ -185,7 +187,7 @@ fn another(number: &Number, random: &mut Random) -> Value {
         3 => json!(value + 1.0),
         4 => json!(value * 0.999),
         5 => json!(value.round() as i64),
-        _ => json!(10f64.powi(random.below(600) as i32 - 300)),
+        _ => json!(10f64.powf(random.below(600) as f64 - 300.0)),
     }
 }
 

@@ -222,7 +222,7 @@ impl Tensor {
         let mut data = Vec::new();
         for block in self.data.chunks(length * inner) {
             for (k, entry) in block.chunks(inner).enumerate() {
-                let times = if k != at { 1 } else { 2 * usize::from(doubled) };
+                let times = if k == at { 2 * usize::from(doubled) } else { 1 };
                 data.extend(std::iter::repeat_n(entry, times).flatten());
             }
         }

@@ -95,7 +95,8 @@ pub fn fuzz(
     let mut tally = Tally::default();
     std::thread::scope(|scope| {
         let (done, over) = std::sync::mpsc::channel::<()>();
-        scope.spawn(|| watch(target.name, &at, over));
+        let at = &at;
+        scope.spawn(move || watch(target.name, at, &over));
         pool.install(|| {
             for number in 0..executions {
                 at.store(number, Ordering::Relaxed);
@@ -164,7 +165,10 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
         panic::set_hook(Box::new(move |info| {
             if CATCHING.get() {
                 let first = |text: String| text.lines().next().unwrap_or("").to_owned();
-                let message = info.payload_as_str().unwrap_or("no message");
+                let payload = info.payload();
+                let text = payload.downcast_ref::<&str>().copied();
+                let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+                let message = text.unwrap_or("no message");
                 let place = info.location().map_or(String::new(), ToString::to_string);
                 PANIC.set(format!("{place}: {}", first(message.into())));
             } else {
@@ -179,7 +183,7 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 }
 
 /// Ends the program if an input hangs: nothing else can.
-fn watch(name: &str, at: &AtomicU64, over: std::sync::mpsc::Receiver<()>) {
+fn watch(name: &str, at: &AtomicU64, over: &std::sync::mpsc::Receiver<()>) {
     let mut last = at.load(Ordering::Relaxed);
     while over.recv_timeout(HANGS) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
         let now = at.load(Ordering::Relaxed);

@@ -18,15 +18,12 @@ struct Given {
 
 impl From<Given> for Column {
     fn from(given: Given) -> Self {
-        match given.numbers {
-            Some(numbers) => {
-                let numbers = numbers.into_iter().map(|v| v.unwrap_or(f64::NAN));
-                Self::numbers(given.name, numbers.collect())
-            }
-            None => {
-                let texts = given.texts.unwrap_or_default();
-                Self::texts(given.name, texts.iter().map(Option::as_deref))
-            }
+        if let Some(numbers) = given.numbers {
+            let numbers = numbers.into_iter().map(|v| v.unwrap_or(f64::NAN));
+            Self::numbers(given.name, numbers.collect())
+        } else {
+            let texts = given.texts.unwrap_or_default();
+            Self::texts(given.name, texts.iter().map(Option::as_deref))
         }
     }
 }

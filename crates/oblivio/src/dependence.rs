@@ -42,7 +42,9 @@ impl Dependence {
                 inside[(*cell as usize).min(groups - 1)].add(*score, *weight);
             }
             let mut all = Spread::default();
-            inside.iter().for_each(|group| all.merge(*group));
+            for group in &inside {
+                all.merge(*group);
+            }
             let within: f64 = inside.iter().map(|group| group.squares).sum();
             let used = inside.iter().filter(|group| group.weight > 0.0).count();
             (explained(all.squares - within, within), used)

@@ -243,12 +243,16 @@ mod tests {
     fn parts_of_a_stream_are_drawn_from_as_the_whole() {
         let whole = |rows: usize| {
             let mut draw = Draw::new(50, 3);
-            (0..rows).for_each(|_| drop(draw.next()));
+            for _ in 0..rows {
+                draw.next();
+            }
             draw
         };
         let part = |start, rows, total| {
             let mut draw = Draw::part(50, 3, start, total);
-            (0..rows).for_each(|_| drop(draw.next()));
+            for _ in 0..rows {
+                draw.next();
+            }
             draw
         };
         for total in [None, Some(1000)] {
@@ -260,7 +264,9 @@ mod tests {
             assert_eq!(joined.tickets(), whole(1000).tickets());
             // And it goes on as if nothing had happened.
             let mut resumed = Draw::resumed(50, joined.extent(), joined.tickets());
-            (0..100).for_each(|_| drop(resumed.next()));
+            for _ in 0..100 {
+                resumed.next();
+            }
             assert_eq!(resumed.tickets(), whole(1100).tickets());
         }
         // Where the whole is known to be large, a part keeps little.

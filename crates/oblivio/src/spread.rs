@@ -64,7 +64,9 @@ mod tests {
     fn parts_merge_to_the_whole() {
         let of = |values: &[f64]| {
             let mut spread = Spread::default();
-            values.iter().for_each(|v| spread.add(*v, 1.0 + v.abs()));
+            for v in values {
+                spread.add(*v, 1.0 + v.abs());
+            }
             spread
         };
         let values: Vec<f64> = (0..50).map(|k| 1e3 + f64::from(k * k % 17)).collect();

@@ -314,7 +314,7 @@ fn rows_of_weight_zero_change_nothing() {
             let rows = numbers.iter_mut().zip(&odd.weights);
             rows.for_each(|(value, weight)| {
                 if *weight == 0.0 {
-                    *value = f64::NAN
+                    *value = f64::NAN;
                 }
             });
             Column::numbers(column.name.clone(), numbers)

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         },
     };
     let bytes = pool
-        .install(|| model.to_onnx(&settings))
+        .install(|| model.to_onnx(settings))
         .with_context(|| args.model.display().to_string())?;
     table::write_bytes(&args.output, &bytes)?;
     report::to_stdout(|out| print(&model, args, out))

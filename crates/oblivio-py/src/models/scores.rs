@@ -323,7 +323,7 @@ impl ScoreModel {
             form: OnnxForm::named(form).map_err(raise)?,
             precision: Precision::named(precision).map_err(raise)?,
         };
-        let bytes = py.detach(|| self.0.to_onnx(&settings)).map_err(raise)?;
+        let bytes = py.detach(|| self.0.to_onnx(settings)).map_err(raise)?;
         Ok(PyBytes::new(py, &bytes))
     }
 

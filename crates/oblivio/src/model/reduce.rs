@@ -184,7 +184,9 @@ impl Loss {
         let rounding = before.len() as f64 * f64::EPSILON * sizes.sum::<f64>();
         let lost = (inner(&apart).max(0.0) + rounding).sqrt();
         let mut spread = Spread::default();
-        before.iter().for_each(|h| spread.add(*h, 1.0));
+        for h in before {
+            spread.add(*h, 1.0);
+        }
         let squares: f64 = apart.iter().map(|d| d * d).sum();
         Self {
             norm: inner(before).max(0.0).sqrt(),

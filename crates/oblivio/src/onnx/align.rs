@@ -130,7 +130,7 @@ fn quantiles(
         let each = own.iter().map(|line| of(&line.values));
         each.map(|end| end.copied().unwrap_or(0.0)).collect()
     };
-    let [low, high] = [ends(|v| v.first()), ends(|v| v.last())].map(|table| {
+    let [low, high] = [ends(<[f64]>::first), ends(<[f64]>::last)].map(|table| {
         let table = graph.numbers(&[table.len()], &table);
         graph.look_up(&table, place)
     });

@@ -158,16 +158,15 @@ impl Inputs {
         };
         let mut inputs = Vec::new();
         for (place, column) in columns.iter().enumerate() {
-            let value = match &matrix {
-                Some(matrix) => graph.columns(matrix, &[place]),
-                None => {
-                    let element = if column.text {
-                        Element::Text
-                    } else {
-                        Element::Double
-                    };
-                    graph.input(&column.name, element, 1)
-                }
+            let value = if let Some(matrix) = &matrix {
+                graph.columns(matrix, &[place])
+            } else {
+                let element = if column.text {
+                    Element::Text
+                } else {
+                    Element::Double
+                };
+                graph.input(&column.name, element, 1)
             };
             inputs.push((column.name.clone(), column.text, value));
         }

@@ -175,7 +175,7 @@ impl Graph {
         )
     }
 
-    pub(super) fn to_precision(&mut self, value: &Value, to: Precision) -> Value {
+    pub(super) fn in_precision(&mut self, value: &Value, to: Precision) -> Value {
         self.cast(value, to.element())
     }
 

@@ -48,7 +48,7 @@ pub(super) fn functions(
         Precision::Single => {
             let middle = graph.numbers(&[1, centre.len()], &centre);
             let centred = graph.op("Sub", &[&encoded.points, &middle]);
-            graph.to_precision(&centred, precision)
+            graph.in_precision(&centred, precision)
         }
     };
     let mut functions = Functions {
@@ -63,7 +63,7 @@ pub(super) fn functions(
     let values = functions.kernel(&basis.kernel);
     Some(match precision {
         Precision::Double => values,
-        Precision::Single => graph.to_precision(&values, Precision::Double),
+        Precision::Single => graph.in_precision(&values, Precision::Double),
     })
 }
 
@@ -293,7 +293,7 @@ impl Functions<'_> {
             let apart = apart_by(self.graph, &self.encoded.points, &indicators, &apart);
             let apart = match self.precision {
                 Precision::Double => apart,
-                Precision::Single => self.graph.to_precision(&apart, self.precision),
+                Precision::Single => self.graph.in_precision(&apart, self.precision),
             };
             sum = Some(match sum {
                 None => apart,

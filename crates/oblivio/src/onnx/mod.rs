@@ -81,7 +81,7 @@ impl Model {
     /// Missing numbers are NaN and missing texts are empty. Rows that the model refuses get NaN. Sensitive columns are inputs only if
     /// scores depend on them. On the exact path the file holds the rows of the fit, but for the linear kernel, of which it holds a
     /// weight for each feature. A single-precision graph is refused if its scores could be off by more than 1e-5 of their spread.
-    pub fn to_onnx(&self, settings: &OnnxSettings) -> Result<Vec<u8>> {
+    pub fn to_onnx(&self, settings: OnnxSettings) -> Result<Vec<u8>> {
         if settings.precision == Precision::Single {
             single::check(&self.scorers)?;
         }
@@ -120,7 +120,7 @@ impl Model {
         &self,
         columns: &[InputColumn],
         outputs: &OutputNames,
-        settings: &OnnxSettings,
+        settings: OnnxSettings,
     ) -> Vec<StringStringEntryProto> {
         let predictor = self.predictor();
         let policies = predictor.offsets().map(|offsets| {
@@ -232,7 +232,7 @@ impl<'m> Writer<'m> {
         model: &'m Model,
         columns: &[InputColumn],
         taken: &[&str],
-        settings: &OnnxSettings,
+        settings: OnnxSettings,
     ) -> Result<Self> {
         let mut graph = Graph::new(taken);
         let mut inputs = Inputs::new(&mut graph, columns, settings.form)?;
@@ -360,18 +360,16 @@ impl<'m> Writer<'m> {
     fn offset(&mut self, offsets: &Offsets, placement: &Placement) -> Value {
         let graph = &mut self.graph;
         let strength = graph.number(offsets.strength);
-        let offset = match (&offsets.smooth, &placement.features) {
-            (Some(smooth), Some(features)) => {
-                let values = graph.numbers(&[smooth.values.len(), 1], &smooth.values);
-                graph.op("MatMul", &[features, &values])
-            }
-            _ => {
-                let assignment = &placement.placed.assignment;
-                let rows = assignment.cells.len();
-                let table: Vec<f64> = (0..rows).map(|row| offsets.of(assignment, row)).collect();
-                let table = graph.numbers(&[rows], &table);
-                graph.look_up(&table, &placement.placed.place)
-            }
+        let offset = if let (Some(smooth), Some(features)) = (&offsets.smooth, &placement.features)
+        {
+            let values = graph.numbers(&[smooth.values.len(), 1], &smooth.values);
+            graph.op("MatMul", &[features, &values])
+        } else {
+            let assignment = &placement.placed.assignment;
+            let rows = assignment.cells.len();
+            let table: Vec<f64> = (0..rows).map(|row| offsets.of(assignment, row)).collect();
+            let table = graph.numbers(&[rows], &table);
+            graph.look_up(&table, &placement.placed.place)
         };
         graph.op("Mul", &[&offset, &strength])
     }

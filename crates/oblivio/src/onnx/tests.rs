@@ -53,7 +53,7 @@ fn single() -> OnnxSettings {
     }
 }
 
-fn problem(model: &Model, settings: &OnnxSettings) -> String {
+fn problem(model: &Model, settings: OnnxSettings) -> String {
     match model.to_onnx(settings) {
         Err(Error::NotExported { problem }) => problem,
         other => panic!("{other:?} where a refusal is due"),
@@ -63,14 +63,14 @@ fn problem(model: &Model, settings: &OnnxSettings) -> String {
 #[test]
 fn the_same_model_gives_the_same_bytes() {
     let model = model("rbf", 1.0);
-    let bytes = model.to_onnx(&OnnxSettings::default()).unwrap();
+    let bytes = model.to_onnx(OnnxSettings::default()).unwrap();
     let again = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
-    assert_eq!(again.to_onnx(&OnnxSettings::default()).unwrap(), bytes);
+    assert_eq!(again.to_onnx(OnnxSettings::default()).unwrap(), bytes);
 }
 
 #[test]
 fn every_value_has_one_name_and_is_there_before_it_is_used() {
-    let bytes = model("rbf + matern32", 1.0).to_onnx(&OnnxSettings::default());
+    let bytes = model("rbf + matern32", 1.0).to_onnx(OnnxSettings::default());
     let proto = ModelProto::decode(&bytes.unwrap()[..]).unwrap();
     let graph = proto.graph.unwrap();
     let mut names = HashSet::new();
@@ -95,23 +95,23 @@ fn text_has_no_place_in_a_matrix() {
         form: OnnxForm::Matrix,
         ..OnnxSettings::default()
     };
-    assert!(problem(&model("rbf", 1.0), &settings).starts_with("column `label` is text"));
+    assert!(problem(&model("rbf", 1.0), settings).starts_with("column `label` is text"));
 }
 
 #[test]
 fn single_precision_is_refused_where_coefficients_cancel() {
-    let cancels = problem(&model("rbf", 1e-9), &single());
+    let cancels = problem(&model("rbf", 1e-9), single());
     assert!(cancels.starts_with("in single precision a score could be off by "));
-    assert!(problem(&model("poly", 1.0), &single()).contains("has no bound"));
-    assert!(problem(&model("rbf + linear", 1.0), &single()).contains("has no bound"));
-    assert!(model("linear", 1.0).to_onnx(&single()).is_ok());
-    assert!(model("rbf", 1e4).to_onnx(&single()).is_ok());
+    assert!(problem(&model("poly", 1.0), single()).contains("has no bound"));
+    assert!(problem(&model("rbf + linear", 1.0), single()).contains("has no bound"));
+    assert!(model("linear", 1.0).to_onnx(single()).is_ok());
+    assert!(model("rbf", 1e4).to_onnx(single()).is_ok());
 }
 
 #[test]
 fn a_linear_model_holds_no_row() {
     let size = |kernel| {
-        let bytes = model(kernel, 1.0).to_onnx(&OnnxSettings::default());
+        let bytes = model(kernel, 1.0).to_onnx(OnnxSettings::default());
         bytes.unwrap().len()
     };
     assert!(size("linear") + ROWS * 8 < size("rbf"));

@@ -189,7 +189,7 @@ pub fn survey(bytes: &[u8], sound: &[Vec<u8>]) -> bool {
     let _ = survey.to_bytes();
     let settings = seeds::on_landmarks(Estimator::Cells);
     // Choosing landmarks takes a hundred times as long as reading.
-    if bytes.len() / 8 % 16 != 0 && !sound.iter().any(|own| own == bytes) {
+    if !(bytes.len() / 8).is_multiple_of(16) && !sound.iter().any(|own| own == bytes) {
         return true;
     }
     if let Some(components) = settings.components {

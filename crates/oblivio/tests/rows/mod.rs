@@ -62,6 +62,7 @@ fn made(name: &str, sensitive: &[&str], target: &str, settings: &Settings) -> Ma
 }
 
 /// One model for every way that a row can go.
+#[allow(clippy::too_many_lines, reason = "a list of cases")]
 pub fn models() -> Vec<Made> {
     let base = Settings {
         penalty: 0.3,

@@ -33,7 +33,7 @@ fn damaged(name: &'static str, extension: Option<&str>, seeds: &[Vec<u8>]) {
             0 => {
                 bytes = (0..random.below(200))
                     .map(|_| random.bits() as u8)
-                    .collect()
+                    .collect();
             }
             // Where Parquet says what it holds.
             1..=6 => {
