@@ -617,7 +617,7 @@ class TestRefresh:
         assert copy.deepcopy(model).history_ == model.history_
         assert [d.kept for d in drift] == [False, False, True]
         assert drift[2].rows == 10 and drift[2].mean_before != drift[2].mean_after
-        times = np.arange(300) % 3
+        times = 1 + np.arange(300) // 3 % 3
         again = np.repeat(np.arange(300), times)
         weighted, repeated = copy.deepcopy(twin), copy.deepcopy(twin)
         weighted.refresh(new, sensitive_features=cells, sample_weight=times)

@@ -1,5 +1,7 @@
 //! What is settled by a look at some of the rows, before the sums over all of them are taken.
 
+use std::cmp::Ordering;
+
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
@@ -218,21 +220,24 @@ impl Sample<'static> {
     }
 
     /// The same rows in an order that depends on their values and the seed alone: sorted, then shuffled. What is settled by a
-    /// sample is then the same whatever order a table comes in, and some of its rows stand for all.
+    /// sample is then the same whatever order a table comes in, and some of its rows stand for all. Equal rows stay together, so
+    /// that a row of weight two is in the place of two rows.
     pub(crate) fn shuffled(self, seed: u64) -> Self {
         let ranks: Vec<Vec<f64>> = self.sensitive.columns().iter().map(ranks).collect();
-        let compare = |&i: &usize, &j: &usize| {
+        let values = |i: usize, j: usize| {
             let (a, b) = (self.points.row(i), self.points.row(j));
-            let mut pairs = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
-            let points = pairs.find(|order| order.is_ne());
-            let sensitive = || ranks.iter().map(|ranks| ranks[i].total_cmp(&ranks[j]));
-            let weights = || self.weights[i].total_cmp(&self.weights[j]);
-            let rest = || sensitive().find(|order| order.is_ne());
-            points.or_else(rest).unwrap_or_else(weights)
+            let mut points = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
+            let mut sensitive = ranks.iter().map(|ranks| ranks[i].total_cmp(&ranks[j]));
+            let differs = |order: &Ordering| order.is_ne();
+            let found = points.find(differs).or_else(|| sensitive.find(differs));
+            found.unwrap_or(Ordering::Equal)
         };
-        let mut order: Vec<usize> = (0..self.rows.len()).collect();
-        order.sort_by(compare);
-        order.shuffle(&mut generator(seed, Stream::Order));
+        let weights = |i: usize, j: usize| self.weights[i].total_cmp(&self.weights[j]);
+        let mut sorted: Vec<usize> = (0..self.rows.len()).collect();
+        sorted.sort_by(|&i, &j| values(i, j).then_with(|| weights(i, j)));
+        let mut groups: Vec<&[usize]> = sorted.chunk_by(|&i, &j| values(i, j).is_eq()).collect();
+        groups.shuffle(&mut generator(seed, Stream::Order));
+        let order = groups.concat();
         Self {
             points: self.points.select(&order),
             sensitive: self.sensitive.select(&order),
