@@ -156,7 +156,7 @@ impl SumsHeader {
             (Some((cuts, keys, counts)), SensitiveSums::Cells { cuts: made, .. }) => {
                 shape(sums.len().is_multiple_of(width) && sums.len() / width <= keys.len())?;
                 require(
-                    made.clone().join(&cuts).is_some() && cuts.is_sound(&keys),
+                    cuts.is_sound(&keys) && made.clone().join(&cuts).is_some(),
                     "its cells",
                 )?;
                 let rows = counts.iter().try_fold(0usize, |sum, c| sum.checked_add(*c));
