@@ -9,6 +9,7 @@ use oblivio::{
     KernelSettings, Kind, Missing, Mode, Model, Points, Policies, Reference, Roles, Scaling,
     Sensitive, Settings, Training, Transformer, UnseenCategory, Watch, kind_of,
 };
+use oblivio_fuzz::{File, edits};
 use proptest::prelude::*;
 use safetensors::tensor::{Dtype, TensorView, serialize};
 use serde_json::{Value, json};
@@ -337,7 +338,7 @@ fn nonsense_about_a_fallback_is_refused() {
     // There are no points of its own to be read.
     *document.pointer_mut("/header/fallback/own-points").unwrap() = json!(true);
     assert!(Model::from_bytes(&file.with_text(&document.to_string())).is_err());
-    for (edit, value) in self::edits(&file.document()) {
+    for (edit, value) in oblivio_fuzz::edits(&file.document()) {
         let hostile = file.with_text(&value.to_string());
         let read = catch_unwind(AssertUnwindSafe(|| Model::from_bytes(&hostile)));
         assert!(read.is_ok(), "{edit} panics");
@@ -377,7 +378,7 @@ fn nonsense_about_joined_cells_is_refused() {
 #[test]
 fn numbers_that_are_not_finite_are_refused_wherever_they_stand() {
     let bytes = model().to_bytes().unwrap();
-    let start = bytes.len() - File::of(&bytes).data.len();
+    let start = bytes.len() - File::of(&bytes).data().len();
     for at in (start..bytes.len()).step_by(8) {
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let mut hostile = bytes.clone();
@@ -441,9 +442,10 @@ fn no_edit_of_a_header_panics() {
         let file = File::of(&bytes);
         let header = edits(&file.document()).into_iter();
         let header = header.map(|(edit, value)| (edit, file.with_text(&value.to_string())));
-        let container = edits(&file.container).into_iter();
+        let text = file.document().to_string();
+        let container = edits(&file.container(&text)).into_iter();
         let container =
-            container.map(|(edit, value)| (edit, File::assemble(&value.to_string(), &file.data)));
+            container.map(|(edit, value)| (edit, File::assemble(&value.to_string(), &file.data())));
         for (edit, hostile) in header.chain(container) {
             if catch_unwind(AssertUnwindSafe(|| reader(&hostile))).is_err() {
                 panics.push(format!("{name}: {edit}"));
@@ -505,40 +507,6 @@ proptest! {
         let (model, _) =
             Model::fit(roles, Scaling::Raw, &Settings::default(), &Watch::default()).unwrap();
         prop_assert_eq!(Model::from_bytes(&model.to_bytes().unwrap()).unwrap(), model);
-    }
-}
-
-/// A file taken apart: the JSON of the container, in it that of our header, and the numbers.
-struct File {
-    container: Value,
-    data: Vec<u8>,
-}
-
-impl File {
-    fn of(bytes: &[u8]) -> Self {
-        let (length, rest) = bytes.split_first_chunk::<8>().unwrap();
-        let (header, data) = rest.split_at(u64::from_le_bytes(*length) as usize);
-        Self {
-            container: serde_json::from_slice(header).unwrap(),
-            data: data.to_vec(),
-        }
-    }
-
-    fn document(&self) -> Value {
-        let text = self.container["__metadata__"]["oblivio"].as_str().unwrap();
-        serde_json::from_str(text).unwrap()
-    }
-
-    fn with_text(&self, text: &str) -> Vec<u8> {
-        let mut container = self.container.clone();
-        container["__metadata__"]["oblivio"] = json!(text);
-        Self::assemble(&container.to_string(), &self.data)
-    }
-
-    fn assemble(container: &str, data: &[u8]) -> Vec<u8> {
-        let padding = " ".repeat(container.len().next_multiple_of(8) - container.len());
-        let length = ((container.len() + padding.len()) as u64).to_le_bytes();
-        [&length, container.as_bytes(), padding.as_bytes(), data].concat()
     }
 }
 
@@ -708,78 +676,4 @@ fn kernel() -> Vec<u8> {
         &Watch::default(),
     );
     fit.unwrap().0.to_bytes().unwrap()
-}
-
-/// A document with one value replaced, taken away, doubled or turned round, in every way and place.
-fn edits(document: &Value) -> Vec<(String, Value)> {
-    let nonsense = [
-        json!(null),
-        json!(false),
-        json!(0),
-        json!(1),
-        json!(2),
-        json!(-1),
-        json!(0.5),
-        json!(1e308),
-        json!(-1e308),
-        json!(5e-324),
-        json!(u32::MAX),
-        json!(u64::MAX),
-        json!(""),
-        json!("linear"),
-        json!("poly(degree=64, gamma=1e300, coef0=1e300)"),
-        json!([]),
-        json!([[]]),
-        json!([0, 0]),
-        json!({}),
-    ];
-    let mut pointers = vec![String::new()];
-    walk(document, "", &mut pointers);
-    let mut edited = Vec::new();
-    for pointer in pointers {
-        let mut push = |what: String, change: &dyn Fn(&mut Value)| {
-            let mut copy = document.clone();
-            change(copy.pointer_mut(&pointer).unwrap());
-            edited.push((format!("{pointer}: {what}"), copy));
-        };
-        for value in &nonsense {
-            push(value.to_string(), &|place| *place = value.clone());
-        }
-        match document.pointer(&pointer).unwrap() {
-            Value::Array(values) => {
-                push("turned round".into(), &|place| {
-                    *place = values.iter().rev().cloned().collect();
-                });
-                push("first gone".into(), &|place| {
-                    *place = values.iter().skip(1).cloned().collect();
-                });
-                push("doubled".into(), &|place| {
-                    *place = values.iter().chain(values).cloned().collect();
-                });
-            }
-            Value::Object(entries) => {
-                for key in entries.keys() {
-                    push(format!("without {key}"), &|v| {
-                        v.as_object_mut().unwrap().remove(key);
-                    });
-                }
-            }
-            _ => {}
-        }
-    }
-    edited
-}
-
-/// Pointers to every value inside.
-fn walk(value: &Value, at: &str, pointers: &mut Vec<String>) {
-    let children: Vec<(String, &Value)> = match value {
-        Value::Array(values) => (0..).map(|i: usize| i.to_string()).zip(values).collect(),
-        Value::Object(entries) => entries.iter().map(|(k, v)| (k.clone(), v)).collect(),
-        _ => Vec::new(),
-    };
-    for (key, child) in children {
-        let pointer = format!("{at}/{key}");
-        walk(child, &pointer, pointers);
-        pointers.push(pointer);
-    }
 }
