@@ -97,7 +97,7 @@ soak: python ## Kill the program and Python in the midst of their writing, 200 t
 	OBLIVIO_SOAK=$(SOAK) $(CARGO) test --workspace --exclude oblivio-py --test faults -- --nocapture --test-threads 1
 	OBLIVIO_SOAK=$(SOAK) $(VENV)/python -m pytest -s tests/python/test_faults.py
 
-check: format lint deny docs test ## What CI runs: format, lints, types, docs, tests
+check: format lint deny docs test test-cluster ## What CI runs: format, lints, types, licences, docs, tests
 
 format: .venv ## Check the formatting
 	$(CARGO) fmt --all --check
