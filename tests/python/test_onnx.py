@@ -1,5 +1,6 @@
 """Models as ONNX files: checked by onnx, run by onnxruntime on the CPU, compared with the model itself."""
 
+import functools
 import json
 import os
 import subprocess
@@ -451,6 +452,15 @@ def by_the_command(model, rows, folder, extension):
     return pd.read_parquet(folder / "scores.parquet")
 
 
+@functools.cache
+def program_of_the_crate():
+    root = Path(__file__).parents[2]
+    # The whole workspace at once, as its own tests are built: nothing is compiled twice.
+    build = ["cargo", "build", "--quiet", "--workspace", "--exclude", "oblivio-py", "--example", "predict"]
+    subprocess.run(build, cwd=root, check=True)
+    return root / os.environ.get("CARGO_TARGET_DIR", "target") / "debug/examples/predict"
+
+
 def by_the_crate(model, rows):
     """Scores of `Model::predict` in a program of a few lines of Rust."""
     numbers = [c for c in rows if rows[c].dtype.kind in "fi"]
@@ -458,14 +468,8 @@ def by_the_crate(model, rows):
         {"name": c, "numbers": rows[c].tolist()} if c in numbers else {"name": c, "texts": rows[c].tolist()}
         for c in rows
     ]
-    root = Path(__file__).parents[2]
     run = subprocess.run(
-        ["cargo", "run", "--quiet", "-p", "oblivio", "--example", "predict", "--", str(model)],
-        input=json.dumps(columns),
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=root,
+        [program_of_the_crate(), str(model)], input=json.dumps(columns), capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
     return np.array(json.loads(run.stdout)).T
