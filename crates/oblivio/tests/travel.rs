@@ -3,9 +3,9 @@
 
 use oblivio::learn::Learner;
 use oblivio::{
-    AlignMethod, AlignRule, Column, Components, Dependence, Error, Estimator, Held, Missing, Mode,
-    Model, Points, Reduce, Reference, Renewal, Roles, Scaling, Selection, Sensitive, Settings,
-    SmallCells, Step, Watch, correlation_ratio, version_of,
+    AlignMethod, AlignRule, Column, Components, Dependence, Error, Estimator, Held, IntervalSource,
+    Missing, Mode, Model, Points, Reduce, Reference, Renewal, Roles, Scaling, Selection, Sensitive,
+    Settings, SmallCells, Step, Watch, correlation_ratio, version_of,
 };
 
 const ROWS: usize = 90;
@@ -389,4 +389,16 @@ fn nonsense_in_a_history_is_refused() {
         Model::from_bytes(&bytes),
         Err(Error::InvalidModel { .. })
     ));
+}
+
+#[test]
+fn a_reduced_model_has_no_intervals() {
+    let settings = Settings {
+        intervals: Some(IntervalSource::Auto),
+        ..Settings::default()
+    };
+    let model = fitted(&[2], 4, &settings);
+    assert!(model.predictor().intervals().is_some());
+    let (small, _) = model.reduce(to(10), None, &watch()).unwrap();
+    assert!(small.predictor().intervals().is_none());
 }

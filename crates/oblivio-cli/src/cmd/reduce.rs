@@ -62,6 +62,12 @@ pub(crate) fn run(args: &inspect::Args, model: &Model, pool: &ThreadPool) -> Res
         bytes: (model.to_bytes()?.len(), bytes.len()),
     };
     table::write_bytes(place, &bytes)?;
+    if model.predictor().intervals().is_some() {
+        report::remark(format_args!(
+            "note: the reduced model has no intervals, for those of {} are of its own scores",
+            args.model.display()
+        ));
+    }
     let says = |out: &mut dyn Write| -> std::io::Result<()> {
         if args.json {
             writeln!(out, "{:#}", as_json(&reduction, &written))

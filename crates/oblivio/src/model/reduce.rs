@@ -63,7 +63,8 @@ impl Model {
     ///
     /// The linear kernel with as many landmarks as features has the axes for landmarks, loses nothing and holds no row any more.
     /// Offsets, alignment and threshold stay as they are, for the cells of the points are not known: the means of the cells may
-    /// differ by as much as [`Loss::bound`], until a [`refresh`](Self::refresh).
+    /// differ by as much as [`Loss::bound`], until a [`refresh`](Self::refresh). Intervals are left out: their residuals are those of the
+    /// scores before.
     pub fn reduce(
         &self,
         to: Reduce,
@@ -145,6 +146,7 @@ fn check(basis: &Basis, landmarks: usize) -> Result<()> {
 
 /// Puts h on the landmarks of the map. As h − h' is orthogonal to h', $\|h - h'\|^2 = \langle h, h - h'\rangle = \sum_jg_j(h - h')(x_j)$.
 fn project(scorer: &mut Predictor, map: &FeatureMap, watch: &Watch) -> Result<Loss> {
+    scorer.intervals = None;
     let old = std::mem::replace(&mut scorer.basis, map.basis.clone());
     let coefficients = std::mem::take(&mut scorer.coefficients);
     let at_landmarks = old.expansion(&map.basis.points, &coefficients, watch)?;
