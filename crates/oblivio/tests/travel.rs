@@ -4,8 +4,8 @@
 use oblivio::learn::Learner;
 use oblivio::{
     AlignMethod, AlignRule, Column, Components, Dependence, Error, Estimator, Held, IntervalSource,
-    Missing, Mode, Model, Points, Reduce, Reference, Renewal, Roles, Scaling, Selection, Sensitive,
-    Settings, SmallCells, Step, Watch, correlation_ratio, version_of,
+    Missing, Mode, Model, Points, Predictor, Reduce, Reference, Renewal, Roles, Scaling, Selection,
+    Sensitive, Settings, SmallCells, Step, Watch, correlation_ratio, version_of,
 };
 
 const ROWS: usize = 90;
@@ -200,29 +200,74 @@ fn fewer_landmarks_cost_more_and_the_bound_holds() {
             assert!((0..kept.len()).all(|i| rows.contains(&kept.row(i))));
             assert!(small.to_bytes().unwrap().len() < size);
             for (k, loss) in reduction.scores.iter().enumerate() {
-                assert!(loss.lost < before[k] && loss.lost <= loss.norm * (1.0 + 1e-9));
-                before[k] = loss.lost;
-                let score = |model: &Model| {
-                    let scorer = &model.scorers[k];
-                    scorer.expansion_at(&points, &watch()).unwrap()
+                assert!(loss.root_mean_square < before[k], "{landmarks} {loss:?}");
+                before[k] = loss.root_mean_square;
+                let (whole, part) = (&model.scorers[k], &small.scorers[k]);
+                let apart = |points: &Points| -> Vec<f64> {
+                    let scores = |scorer: &Predictor| scorer.expansion_at(points, &watch());
+                    let (whole, part) = (scores(whole).unwrap(), scores(part).unwrap());
+                    whole.iter().zip(part).map(|(a, b)| a - b).collect()
                 };
-                let apart = score(&model).into_iter().zip(score(&small));
-                let largest = apart.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                let largest = |apart: &[f64]| apart.iter().map(|d| d.abs()).fold(0.0, f64::max);
+                let at_points = apart(own);
+                let mean = at_points.iter().sum::<f64>() / own.len() as f64;
+                let squares: f64 = at_points.iter().map(|d| d * d).sum();
+                let rms = (squares / own.len() as f64).sqrt();
+                assert!(mean.abs() < 1e-9 * loss.norm, "{mean}");
+                assert!((rms - loss.root_mean_square).abs() < 1e-9 * loss.norm);
+                assert!((largest(&at_points) - loss.largest).abs() < 1e-9 * loss.norm);
                 // A Gaussian kernel: k(x, x) = 1 at every x.
-                assert!(largest <= loss.lost && loss.bound == loss.lost);
-                assert!(loss.root_mean_square <= loss.largest && loss.largest <= loss.bound);
-                // ‖h − h'‖² = gᵀKg − g'ᵀK'g', each half from the expansions themselves.
-                let norm = |model: &Model| -> f64 {
-                    let scorer = &model.scorers[k];
-                    let values = scorer.expansion_at(scorer.points(), &watch()).unwrap();
-                    let values = values.iter().map(|v| v - scorer.intercept());
-                    values.zip(scorer.coefficients()).map(|(v, g)| v * g).sum()
+                assert_eq!(loss.bound, loss.lost + loss.constant.abs());
+                assert!(largest(&apart(&points)) <= loss.bound && loss.largest <= loss.bound);
+                // ‖h − h'‖² = gᵀKg − 2gᵀK'g' + g'ᵀK''g', each from the expansions themselves.
+                let inner = |a: &Predictor, b: &Predictor| -> f64 {
+                    let values = a.expansion_at(b.points(), &watch()).unwrap();
+                    let values = values.iter().map(|v| v - a.intercept());
+                    values.zip(b.coefficients()).map(|(v, g)| v * g).sum()
                 };
-                let lost = norm(&model) - norm(&small);
-                assert!((loss.lost * loss.lost - lost).abs() < 1e-9 * norm(&model));
+                let norm = inner(whole, whole);
+                let lost = norm - 2.0 * inner(whole, part) + inner(part, part);
+                assert!((loss.lost * loss.lost - lost).abs() < 1e-9 * norm);
+                assert!((loss.norm - norm.sqrt()).abs() < 1e-9 * loss.norm);
+                // The sum that is least has no slope along any landmark: Σ(h − h' − c)(x) k(l, x) = τ(h' − h)(l).
+                let at_landmarks = apart(part.points());
+                for (l, apart) in at_landmarks.iter().enumerate() {
+                    let kernel = |x: usize| part.kernel().at(part.points().row(l), own.row(x));
+                    let pull: f64 = (0..own.len()).map(|x| at_points[x] * kernel(x)).sum();
+                    let slope = pull + 0.1 * (apart + loss.constant);
+                    assert!(slope.abs() < 1e-7 * loss.norm, "{slope} {loss:?}");
+                }
+                assert!((part.intercept() - whole.intercept() - loss.constant).abs() < 1e-9);
             }
         }
     }
+}
+
+#[test]
+fn a_constant_takes_over_the_mean_of_the_target() {
+    let settings = Settings {
+        mode: Mode::Plain,
+        kernel: "rbf(gamma=1)".parse().unwrap(),
+        ..Settings::default()
+    };
+    let mut table = table(0, ROWS);
+    let incomes = table[4].to_numbers().unwrap();
+    table[4] = Column::numbers("income", incomes.iter().map(|v| v + 1000.0).collect());
+    let model = fitted_on(&table, &[2], 4, &settings);
+    let (small, reduction) = model.reduce(to(10), None, &watch()).unwrap();
+    let loss = reduction.scores[0];
+    assert_eq!(model.predictor().intercept(), 0.0);
+    assert_eq!(small.predictor().intercept(), loss.constant);
+    assert!(loss.constant > 10.0 * loss.root_mean_square, "{loss:?}");
+    let scores = |model: &Model| model.predict(&table, &watch()).unwrap()[0].scores.clone();
+    let mean = |scores: Vec<f64>| scores.iter().sum::<f64>() / ROWS as f64;
+    assert!((mean(scores(&model)) - mean(scores(&small))).abs() < 1e-9);
+    // What reports add up: the mean over all reference rows.
+    let reported = |model: &Model| {
+        let predictor = model.predictor();
+        predictor.intercept() + predictor.offsets().unwrap().mean
+    };
+    assert!((reported(&model) - reported(&small)).abs() < 1e-9);
 }
 
 #[test]

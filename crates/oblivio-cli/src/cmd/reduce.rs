@@ -108,7 +108,7 @@ fn print(
     writeln!(out, "  {now} bytes in place of {before}\n")?;
     let mut grid = Grid::new();
     grid.load_style(presets::NOTHING);
-    grid.set_header(["score", "spread", "rms", "largest", "bound", "norm lost"]);
+    grid.set_header(["score", "spread", "rms", "largest", "bound"]);
     for (k, loss) in reduction.scores.iter().enumerate() {
         grid.add_row(line(report::decision(model, k), loss));
     }
@@ -134,18 +134,12 @@ fn print(
     Ok(())
 }
 
-fn line(name: String, loss: &Loss) -> [String; 6] {
-    let share = if loss.norm > 0.0 {
-        loss.lost / loss.norm
-    } else {
-        0.0
-    };
+fn line(name: String, loss: &Loss) -> [String; 5] {
     [
         name,
         number(loss.spread),
         number(loss.root_mean_square),
         number(loss.largest),
         number(loss.bound),
-        format!("{:.2}%", 100.0 * share),
     ]
 }
