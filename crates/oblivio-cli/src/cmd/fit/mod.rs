@@ -3,7 +3,7 @@
 mod args;
 mod classes;
 mod columns;
-mod exact;
+mod memory;
 mod saved;
 pub(super) mod stream;
 
@@ -18,7 +18,7 @@ use serde_json::json;
 pub(crate) use self::args::Args;
 pub(super) use self::args::{Alpha, Options};
 pub(super) use self::columns::Columns;
-pub(super) use self::exact::{check_memory, say_dropped};
+pub(super) use self::memory::{check_memory, say_dropped};
 use self::saved::Saved;
 use self::stream::Pass;
 use crate::cmd::stream::opened;
@@ -36,10 +36,16 @@ struct Fitted {
 
 pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     let settings = args.settings()?;
-    ensure!(
-        settings.intervals.is_none() || settings.components.is_none(),
-        "--intervals needs all rows in memory and --components reads them in batches; leave --components out (with --sample for fewer rows), or fit in Python, where rows in memory have intervals on landmarks too"
-    );
+    if args.checkpoint.is_some() {
+        ensure!(
+            settings.components.is_some(),
+            "--checkpoint is for fits that read rows in batches; give --components too, or leave it out"
+        );
+        ensure!(
+            settings.intervals.is_none(),
+            "--checkpoint is for fits that read rows in batches, and --intervals holds them in memory; leave one of them out"
+        );
+    }
     let data = table::expand(&args.data)?;
     let inputs: Vec<&Path> = data.iter().map(PathBuf::as_path).collect();
     table::keep_apart(&args.output, &inputs)?;
@@ -72,14 +78,23 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         (Some(components), Some(_)) if settings.learner.classifies() => {
             pass(components, saved).classify(&settings)?
         }
-        (Some(components), Some(_)) => pass(components, saved).fit(&settings)?,
-        (None, _) => {
-            ensure!(
-                args.checkpoint.is_none(),
-                "--checkpoint is for fits that read rows in batches; give --components too, or leave it out"
-            );
-            exact::fit(args, &settings, scaling, &source, &columns, pool)?
+        (Some(components), Some(_)) if settings.intervals.is_none() => {
+            pass(components, saved).fit(&settings)?
         }
+        (Some(components), Some(_)) => {
+            let mut settings = settings.clone();
+            let mut path = Vec::new();
+            if args.options.alpha == Alpha::Auto {
+                // On landmarks the penalty follows from the sums.
+                let asked = settings.intervals.take();
+                let found = pass(components, saved).fit(&settings)?;
+                (settings.penalty, settings.intervals) = (found.model.card.penalty, asked);
+                path = found.path;
+            }
+            let fitted = memory::fit(args, &settings, scaling, &source, &columns, pool)?;
+            Fitted { path, ..fitted }
+        }
+        (None, _) => memory::fit(args, &settings, scaling, &source, &columns, pool)?,
     };
     let Fitted {
         model,

@@ -11,7 +11,7 @@ use rayon::ThreadPool;
 
 use super::args::Alpha;
 use super::columns::{Columns, Rows};
-use super::exact::say_dropped;
+use super::memory::say_dropped;
 use super::saved::Saved;
 use super::{Args, Fitted};
 use crate::cmd::stream::in_table;

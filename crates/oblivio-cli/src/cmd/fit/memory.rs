@@ -1,4 +1,5 @@
-//! The exact path: all rows in memory, and a matrix of their pairs.
+//! Fits with all rows in memory: the exact path with its matrix of their pairs, and landmarks where intervals need fits to parts of the
+//! table.
 
 use anyhow::{Result, bail, ensure};
 use oblivio::learn::{Learner, Solver};
@@ -7,7 +8,7 @@ use rayon::ThreadPool;
 
 use super::args::Alpha;
 use super::columns::Columns;
-use super::{Args, Fitted};
+use super::{Args, Fitted, stream};
 use crate::progress::watched;
 use crate::report;
 use crate::table::Source;
@@ -28,13 +29,16 @@ pub(super) fn fit(
         rows = rows.select(&oblivio::sample(&all, size, args.options.seed));
     }
     let mut settings = settings.clone();
-    check_memory(rows.len(), &mut settings, args.options.alpha)?;
+    match settings.components {
+        Some(components) => stream::check_memory(components)?,
+        None => check_memory(rows.len(), &mut settings, args.options.alpha)?,
+    }
     let settings = &settings;
     let Some(target) = &rows.target else {
         // Without a target the fit is of features, on landmarks.
         anyhow::bail!("there is no target to predict; give --target");
     };
-    let (settings, path) = if args.options.alpha == Alpha::Auto {
+    let (settings, path) = if args.options.alpha == Alpha::Auto && settings.components.is_none() {
         let grid = PathGrid::usual(settings.strength);
         let path = watched(pool, |watch| {
             Model::path(rows.roles(target, None), scaling, settings, &grid, watch)
