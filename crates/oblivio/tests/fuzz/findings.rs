@@ -1,0 +1,142 @@
+//! What was found once, by fuzzing or by reading the readers, as a test each.
+
+use std::sync::Arc;
+
+use oblivio::{
+    Batch, CellCount, Checkpoint, Column, Estimator, Model, Moments, Offsets, Sensitive, Settings,
+    Survey, Training,
+};
+use oblivio_fuzz::File;
+use serde_json::{Value, json};
+
+use crate::seeds::{self, ROWS, watch};
+
+/// The file, which says something else in one place.
+fn saying(bytes: &[u8], place: &str, value: Value) -> Vec<u8> {
+    let file = File::of(bytes);
+    let mut document = file.document();
+    let there = document.pointer_mut(place);
+    *there.unwrap_or_else(|| panic!("{place} is in no header")) = value;
+    file.with_text(&document.to_string())
+}
+
+/// Found by fuzzing: rows that were counted in the plan and in the sums, whose number overflowed before it was looked at.
+#[test]
+fn counts_that_no_table_has_are_refused() {
+    let seeds = seeds::moments();
+    let file = File::of(&seeds[0]);
+    let text = file.document().to_string();
+    let (count, most) = ("\"outside\":0", format!("\"outside\":{}", u64::MAX));
+    let parts: Vec<&str> = text.split(count).collect();
+    assert_eq!(parts.len(), 3, "the plan and the sums count such rows");
+    for (plan, sums) in [("\"outside\":1", &most[..]), (&most, "\"outside\":1")] {
+        let damaged = [parts[0], plan, parts[1], sums, parts[2]].concat();
+        assert!(Moments::from_bytes(&file.with_text(&damaged)).is_err());
+    }
+}
+
+/// Room for the square of that number was made before the sums were looked at.
+#[test]
+fn features_of_s_without_sums_are_refused() {
+    let bytes = &seeds::moments()[2];
+    let place = "/header/plan/sensitive/features/count";
+    assert!(Moments::from_bytes(&saying(bytes, place, json!(2))).is_ok());
+    for count in [1, 3, 1 << 20, 1 << 32, 1 << 60, u64::MAX] {
+        assert!(Moments::from_bytes(&saying(bytes, place, json!(count))).is_err());
+    }
+}
+
+/// A flag was made for every row that a checkpoint announces, even where none is needed.
+#[test]
+fn a_checkpoint_may_announce_many_rows() {
+    let settings = seeds::on_landmarks(Estimator::Cells);
+    let place = "/header/gather/table_rows";
+    for bytes in &seeds::checkpoints()[..2] {
+        let many = Checkpoint::from_bytes(&saying(bytes, place, json!(1u64 << 50))).unwrap();
+        assert!(many.into_fit(&settings).is_ok());
+        for rows in [(1u64 << 52) + 1, 1 << 60, u64::MAX] {
+            assert!(Checkpoint::from_bytes(&saying(bytes, place, json!(rows))).is_err());
+        }
+    }
+}
+
+/// Sums of such counts overflowed when parts were merged.
+#[test]
+fn parts_of_more_rows_than_a_table_has_are_refused() {
+    let too_many = [(1u64 << 52) + 1, 1 << 60, u64::MAX].map(|rows| json!(rows));
+    let (plan, shares) = seeds::shares();
+    for rows in too_many {
+        for place in ["/header/sums/rows", "/header/sums/placed/0/0"] {
+            let moments = saying(&seeds::moments()[1], place, rows.clone());
+            assert!(Moments::from_bytes(&moments).is_err());
+        }
+        for place in ["/header/extent/1", "/header/extent/2"] {
+            let survey = saying(&seeds::surveys()[0], place, rows.clone());
+            assert!(Survey::from_bytes(&survey).is_err());
+        }
+        for place in ["/header/start", "/header/rows"] {
+            assert!(plan.read(&saying(&shares[0], place, rows.clone())).is_err());
+        }
+        let model = &seeds::models()[0];
+        let file = File::of(model);
+        let text = file.document().to_string();
+        let (before, after) = text.split_once("\"counts\":[").unwrap();
+        let (_, after) = after.split_once(',').unwrap();
+        let damaged = format!("{before}\"counts\":[{rows},{after}");
+        assert!(Model::from_bytes(&file.with_text(&damaged)).is_err());
+    }
+}
+
+/// Weights that stand for more rows than can be counted overflowed where cells were joined.
+#[test]
+fn weights_may_stand_for_any_number_of_rows() {
+    let (_, _, sensitive) = seeds::encoded();
+    let mut rule = Settings::default().partition;
+    rule.cells = CellCount::Given(4);
+    rule.min_rows = Some(usize::MAX);
+    rule.estimator = Estimator::Cells;
+    for weight in [1e19, 1e100] {
+        let weights = [weight; ROWS];
+        let offsets = Offsets::of_scores(&[0.5; ROWS], &sensitive, &weights, &rule, 1.0);
+        assert!(offsets.unwrap().0.by_cell.iter().all(|b| *b == 0.0));
+    }
+}
+
+/// The sums of a category that only rows of no weight have were shorter than the cells, and a merge read past them.
+#[test]
+fn rows_of_no_weight_and_a_new_category_can_be_merged() {
+    let (_, points, sensitive) = seeds::encoded();
+    let data = Training {
+        points: &points,
+        sensitive: &sensitive,
+        targets: &[0.0; ROWS],
+        weights: None,
+    };
+    let settings = seeds::on_landmarks(Estimator::Cells);
+    let plan = Arc::new(settings.plan(data, ROWS, &watch()).unwrap().0);
+    let mut sound = Moments::new(Arc::clone(&plan));
+    sound
+        .update(seeds::batch(&points, &sensitive), &watch())
+        .unwrap();
+    // None of the rows before is pending when those of no weight come.
+    let mut added = sound.clone();
+    added.merge(&sound, &watch()).unwrap();
+    let sexes = Column::texts("sex", [Some("X"); ROWS]);
+    let other = Sensitive::new(vec![sexes, seeds::table()[3].clone()], ROWS).unwrap();
+    let batch = Batch {
+        weights: Some(&[0.0; ROWS]),
+        ..seeds::batch(&points, &other)
+    };
+    added.update(batch, &watch()).unwrap();
+    let read = Moments::from_bytes(&added.to_bytes().unwrap()).unwrap();
+    for added in [added, read] {
+        let (mut one, mut two) = (sound.clone(), added.clone());
+        one.merge(&added, &watch()).unwrap();
+        two.merge(&sound, &watch()).unwrap();
+        for moments in [&one, &two] {
+            let fit = settings.fit_moments(moments, &watch()).unwrap();
+            let scores = fit.predictor.predict(&points, Some(&sensitive), &watch());
+            assert!(scores.unwrap().scores.iter().all(|score| score.is_finite()));
+        }
+    }
+}
