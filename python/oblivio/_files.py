@@ -12,6 +12,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from oblivio import _oblivio
+from oblivio._base import text
 
 
 class Saved:
@@ -24,6 +25,45 @@ class Saved:
         """
         check_is_fitted(self)
         write_whole(path, self.model_.to_bytes())  # type: ignore[attr-defined]
+
+
+class Exported:
+    """Mixin: ``to_onnx`` writes the model for runtimes that know nothing of oblivio."""
+
+    def to_onnx(
+        self, path: str | os.PathLike[str] | None = None, *, form: str = "columns", dtype: str = "float64"
+    ) -> bytes | None:
+        """Write the model as an ONNX file, for runtimes without oblivio.
+
+        The graph has the outputs ``score`` and, for classes, ``label`` and ``probabilities``; that of a transformer
+        has ``features``. Rows that the model refuses (a missing feature, an unknown category where
+        ``handle_unknown="error"``) have NaN there and an empty label (NaN where labels are numbers). Missing numbers
+        are NaN, missing texts are empty.
+
+        Parameters
+        ----------
+        path : path, optional
+            The file, written whole or not at all.
+        form : {"columns", "matrix"}
+            One input of shape (rows, 1) for each column, by its name: float64, or string where categories are no
+            numbers. Or one matrix of float64, whose columns the metadata names. Sensitive columns are inputs if
+            the outputs depend on them.
+        dtype : {"float64", "float32"}
+            What the kernel is computed in; inputs and outputs are float64 either way. float32 is refused where scores
+            could be off by more than 1e-5 of their spread, and for a transformer.
+
+        Returns
+        -------
+        data : bytes or None
+            The bytes, if there is no path. They hold rows of the fit, as the model file does: keep them as safe as the
+            data.
+        """
+        check_is_fitted(self, "model_")
+        data: bytes = self.model_.to_onnx(text("form", form), text("dtype", dtype))  # type: ignore[attr-defined]
+        if path is None:
+            return data
+        write_whole(path, data)
+        return None
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from oblivio import _oblivio
 from oblivio._base import ObliviousEstimator, count, number, seed_of, text
 from oblivio._cluster import ScoresOnClusters
-from oblivio._files import write_whole
+from oblivio._files import Exported
 from oblivio._input import Features, NamedColumn, warn
 
 
@@ -67,7 +66,7 @@ class Holdings(NamedTuple):
     sensitive_values: int
 
 
-class Scored(ScoresOnClusters, ObliviousEstimator):
+class Scored(ScoresOnClusters, Exported, ObliviousEstimator):
     """Scores: h(x) − t·b(s), one or several."""
 
     model_: _oblivio.ScoreModel
@@ -142,39 +141,6 @@ class Scored(ScoresOnClusters, ObliviousEstimator):
         )
         warn([], uses)
         return [[Drift(*row) for row in drift] for drift in drifts]
-
-    def to_onnx(
-        self, path: str | os.PathLike[str] | None = None, *, form: str = "columns", dtype: str = "float64"
-    ) -> bytes | None:
-        """Write the model as an ONNX file, for runtimes without oblivio.
-
-        Rows that the model refuses (a missing feature, an unknown category where ``handle_unknown="error"``) have the
-        score NaN there, an empty label (NaN where labels are numbers) and probabilities NaN. Missing numbers are NaN,
-        missing texts are empty.
-
-        Parameters
-        ----------
-        path : path, optional
-            The file, written whole or not at all.
-        form : {"columns", "matrix"}
-            One input of shape (rows, 1) for each column, by its name: float64, or string where categories are no
-            numbers. Or one matrix of float64, whose columns the metadata names. Sensitive columns are inputs if
-            scores depend on them.
-        dtype : {"float64", "float32"}
-            What the kernel is computed in; inputs and outputs are float64 either way. float32 is refused where scores
-            could be off by more than 1e-5 of their spread.
-
-        Returns
-        -------
-        data : bytes or None
-            The bytes, if there is no path. On the exact path they hold the rows of the fit: keep them as safe as the
-            data.
-        """
-        data = self._fitted_model().to_onnx(text("form", form), text("dtype", dtype))
-        if path is None:
-            return data
-        write_whole(path, data)
-        return None
 
     def _fitted_model(self) -> _oblivio.ScoreModel:
         check_is_fitted(self, "model_")

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from oblivio import _oblivio
 from oblivio._base import ObliviousEstimator
 from oblivio._cluster import MapsOnClusters
-from oblivio._files import Saved
+from oblivio._files import Exported, Saved
 from oblivio._input import Features, NamedColumn, warn
 from oblivio._stream import Streamed, in_batches
 
@@ -21,6 +21,7 @@ class ObliviousTransformer(
     TransformerMixin,  # type: ignore[misc]
     MapsOnClusters,
     Streamed,
+    Exported,
     Saved,
     ObliviousEstimator,
 ):

@@ -23,6 +23,13 @@ DATA = Path(os.environ.get("OBLIVIO_DATA", Path(__file__).parents[3] / "shared" 
 pytestmark = pytest.mark.filterwarnings("ignore::oblivio.OblivioWarning")
 
 
+@pytest.fixture(autouse=True)
+def silence(capfd):
+    """Neither onnx nor onnxruntime has anything to remark."""
+    yield
+    assert capfd.readouterr().err == ""
+
+
 class Session:
     """A model in onnxruntime."""
 
@@ -278,6 +285,20 @@ def test_infinite_sensitive_values_have_no_score():
     assert np.array_equal(np.isnan(Session(model.to_onnx()).scores(new)[:, 0]), [True, False, False])
 
 
+def test_an_infinite_value_is_refused_whatever_else_is_missing():
+    frame, target = table()
+    frame.loc[::7, "age"] = np.nan
+    model = ridge(("group", "age"), handle_missing="sensitive-free", conditional_mean="cells").fit(frame, target)
+    new = frame.iloc[1:4].reset_index(drop=True)
+    new.loc[:1, "group"] = None
+    expected = model.predict(new)
+    new.loc[0, "age"] = np.inf
+    with pytest.raises(ob.InvalidInputError):
+        model.predict(new)
+    expected[0] = np.nan
+    same(Session(model.to_onnx()).scores(new), expected)
+
+
 def classes(target, count, kind):
     edges = np.quantile(target, np.arange(1, count) / count)
     codes = np.searchsorted(edges, target)
@@ -326,6 +347,57 @@ def test_refused_rows_have_no_class(kind, count):
     assert not np.isnan(outputs["score"][[0, 2]]).any()
 
 
+def transformer(sensitive=("group",), **parameters):
+    return ob.ObliviousTransformer(
+        sensitive_feature_ids=list(sensitive), **{"n_components": 30, "standardize": True, **parameters}
+    )
+
+
+def agree_on_features(model, frame, **options):
+    found = Session(model.to_onnx(**options)).run(frame)["features"]
+    same(found, model.transform(frame))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_features_of_kernels(kernel):
+    model, frame = fitted(transformer(kernel=kernel))
+    agree_on_features(model, frame)
+    agree_on_features(model, table(1000, seed=1)[0])
+
+
+@pytest.mark.parametrize("means", MEANS, ids=str)
+@pytest.mark.parametrize("sensitive", COLUMNS, ids=",".join)
+def test_features_given_conditional_means(means, sensitive):
+    model, _ = fitted(transformer(sensitive, strength=0.7, handle_unknown="population", **means))
+    new, _ = table(400, seed=3)
+    new.loc[:9, "group"] = "unheard of"
+    new.loc[10:19, "level"] = 17.0
+    agree_on_features(model, new)
+
+
+def test_features_of_waves_without_sensitive_columns_and_of_matrices():
+    agree_on_features(*fitted(transformer(landmarks="fourier")))
+    agree_on_features(*fitted(transformer(sensitive=[])))
+    frame, _ = table()
+    numbers = frame.drop(columns=["colour", "group"])
+    agree_on_features(transformer(("age", "level")).fit(numbers), numbers, form="matrix")
+
+
+def test_rows_without_features():
+    model, frame = fitted(transformer())
+    new = frame.iloc[:4].reset_index(drop=True)
+    expected = model.transform(new)
+    new.loc[1, "group"] = "unheard of"
+    new.loc[2, "x0"] = np.inf
+    expected[1:3] = np.nan
+    session = Session(model.to_onnx())
+    assert session.metadata["holds"] == "landmarks"
+    assert session.session.get_outputs()[0].shape == ["rows", 30]
+    same(session.run(new)["features"], expected)
+    with pytest.raises(ob.InvalidInputError, match="export them in double precision"):
+        model.to_onnx(dtype="float32")
+
+
 def test_a_matrix_has_its_columns_in_the_metadata():
     frame, target = table()
     frame = frame.drop(columns=["colour", "group"])
@@ -361,8 +433,9 @@ def test_metadata():
     assert found["kernel"].startswith("rbf(gamma=")
     assert (found["mode"], found["strength"]) == ("oblivious", "0.5")
     assert json.loads(found["policies"])["unknown-category"] == "population"
-    assert found["holds-training-rows"] == "true"
-    assert Session(fitted(ridge(kernel="linear"))[0].to_onnx()).metadata["holds-training-rows"] == "false"
+    assert found["holds"] == "rows"
+    assert Session(fitted(ridge(kernel="linear"))[0].to_onnx()).metadata["holds"] == "nothing"
+    assert Session(fitted(ridge(n_components=20))[0].to_onnx()).metadata["holds"] == "landmarks"
 
 
 def test_files_are_written_whole_and_the_same_each_time(tmp_path):

@@ -6,6 +6,7 @@ mod args;
 mod cmd;
 mod progress;
 mod report;
+mod stored;
 mod table;
 mod threads;
 

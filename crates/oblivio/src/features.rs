@@ -323,7 +323,7 @@ impl CellShifts {
     }
 
     /// t times the shift of every cell, then of every mixture.
-    fn shifts(&self, assignment: &Assignment, width: usize) -> Vec<Vec<f64>> {
+    pub(crate) fn shifts(&self, assignment: &Assignment, width: usize) -> Vec<Vec<f64>> {
         let total: f64 = self.partition.mass().iter().sum();
         let shares: Vec<f64> = self.partition.mass().iter().map(|m| m / total).collect();
         let combine = |weights: &[f64]| {

@@ -1,21 +1,20 @@
 //! `oblivio export`
 
-use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use oblivio::{Model, OnnxForm, OnnxSettings, Precision};
 use rayon::ThreadPool;
 
-use crate::cmd::inspect::read_model;
 use crate::report;
+use crate::stored::{self, Stored};
 use crate::table;
 
-/// Write a model as an ONNX file
+/// Write a model or features as an ONNX file
 ///
 /// The file scores rows in any runtime that knows the standard operators. Its inputs are the columns of the model by name, the
-/// sensitive ones too where scores depend on them; its outputs are `score` and, for classes, `label` and `probabilities`. Rows that
-/// the model refuses have the score NaN.
+/// sensitive ones too where scores depend on them; its outputs are `score` and, for classes, `label` and `probabilities`, or
+/// `features`. Rows that the model refuses have NaN.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Model file
@@ -32,7 +31,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
-    let model = read_model(&args.model)?;
+    let (stored, _) = stored::read(&args.model)?;
     table::keep_apart(&args.output, &[&args.model])?;
     table::check_place(&args.output)?;
     let settings = OnnxSettings {
@@ -47,18 +46,23 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
             Precision::Double
         },
     };
-    let bytes = pool
-        .install(|| model.to_onnx(settings))
-        .with_context(|| args.model.display().to_string())?;
-    table::write_bytes(&args.output, &bytes)?;
-    report::to_stdout(|out| print(&model, args, out))
+    let name = args.model.display();
+    let (outputs, bytes) = pool.install(|| match &stored {
+        Stored::Model(model) => Ok((outputs(model), model.to_onnx(settings))),
+        Stored::Features(features) => Ok(("features", features.to_onnx(settings))),
+        Stored::Release(_) => bail!(
+            "{name}: this file holds a release, whose draws no standard operator makes; use `oblivio transform`"
+        ),
+    })?;
+    table::write_bytes(&args.output, &bytes.with_context(|| name.to_string())?)?;
+    let written = args.output.display();
+    report::to_stdout(|out| writeln!(out, "{outputs} written to {written}"))
 }
 
-fn print(model: &Model, args: &Args, out: &mut dyn Write) -> std::io::Result<()> {
-    let outputs = match &model.classes {
+fn outputs(model: &Model) -> &'static str {
+    match &model.classes {
         None => "score",
         Some(classes) if classes.probabilities => "score, label, probabilities",
         Some(_) => "score, label",
-    };
-    writeln!(out, "{outputs} written to {}", args.output.display())
+    }
 }

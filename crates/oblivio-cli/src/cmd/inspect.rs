@@ -1,18 +1,19 @@
 //! `oblivio inspect`
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use oblivio::{
     Change, Encoder, Held, Holdings, Kind, Mode, Model, Named, Offsets, Partition, Predictor,
-    Release, Step, Transformer, kind_of, version_of,
+    Release, Step, Transformer,
 };
 use rayon::ThreadPool;
 use serde_json::json;
 
 use super::reduce;
 use crate::report::{self, CellLine, counted, number};
+use crate::stored::{self, Stored};
 
 /// Say what a model file holds
 ///
@@ -29,9 +30,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
-    let (stored, version) = read(&args.model)?;
+    let (stored, version) = stored::read(&args.model)?;
     if args.reduce.is_asked() {
-        let model = model_of(stored, &args.model)?;
+        let model = stored::model_of(stored, &args.model)?;
         return reduce::run(args, &model, pool);
     }
     let version = &version;
@@ -47,72 +48,6 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
             report::to_stdout(|out| print_release(&release, version, out))
         }
     }
-}
-
-/// What a file can hold that the command line has a use for.
-enum Stored {
-    Model(Box<Model>),
-    Features(Box<Transformer>),
-    Release(Box<Release>),
-}
-
-/// What makes columns of columns.
-pub(crate) enum Map {
-    Features(Box<Transformer>),
-    Release(Box<Release>),
-}
-
-/// Reads and checks a file that holds a regression or a classifier.
-pub(crate) fn read_model(path: &Path) -> Result<Model> {
-    model_of(read(path)?.0, path)
-}
-
-fn model_of(stored: Stored, path: &Path) -> Result<Model> {
-    match stored {
-        Stored::Model(model) => Ok(*model),
-        Stored::Features(_) => bail!(
-            "{}: this file holds features, which give no scores; use `oblivio transform`",
-            path.display()
-        ),
-        Stored::Release(_) => bail!(
-            "{}: this file holds a release, which gives rows and no scores; use `oblivio transform`",
-            path.display()
-        ),
-    }
-}
-
-/// Reads and checks a file that holds features or a release.
-pub(crate) fn read_map(path: &Path) -> Result<Map> {
-    match read(path)?.0 {
-        Stored::Features(features) => Ok(Map::Features(features)),
-        Stored::Release(release) => Ok(Map::Release(release)),
-        Stored::Model(_) => bail!(
-            "{}: this file holds a model, which gives scores and no features; use `oblivio predict`",
-            path.display()
-        ),
-    }
-}
-
-/// What a file holds, and the version that wrote it.
-fn read(path: &Path) -> Result<(Stored, String)> {
-    let name = || path.display().to_string();
-    let bytes =
-        std::fs::read(path).with_context(|| format!("{}: cannot read the model", name()))?;
-    let stored = match kind_of(&bytes).with_context(name)?.as_str() {
-        "features" => {
-            Transformer::from_bytes(&bytes).map(|features| Stored::Features(Box::new(features)))
-        }
-        "release" => Release::from_bytes(&bytes).map(|release| Stored::Release(Box::new(release))),
-        "kernel" => bail!(
-            "{}: this file holds a kernel, which the command line has no use for; open it in Python with `oblivio.load`",
-            name()
-        ),
-        _ => Model::from_bytes(&bytes).map(|model| Stored::Model(Box::new(model))),
-    };
-    Ok((
-        stored.with_context(name)?,
-        version_of(&bytes).with_context(name)?,
-    ))
 }
 
 fn lines(predictor: &Predictor, offsets: &Offsets) -> Vec<CellLine> {

@@ -12,9 +12,9 @@ use rayon::ThreadPool;
 use serde_json::json;
 
 use crate::args::delimiter;
-use crate::cmd::inspect::read_model;
 use crate::cmd::stream::{Needs, Stream};
 use crate::report::{self, CellLine};
+use crate::stored::read_model;
 use crate::table::BATCH;
 
 /// Score the rows of a table with a model

@@ -10,10 +10,10 @@ use rayon::ThreadPool;
 use serde_json::json;
 
 use crate::args::delimiter;
-use crate::cmd::inspect::read_model;
 use crate::cmd::stream::{in_table, opened};
 use crate::progress::RowBar;
 use crate::report::{self, number};
+use crate::stored::read_model;
 use crate::table::{self, ReadOptions};
 
 /// Renew a model's offsets by new rows

@@ -9,10 +9,10 @@ use rayon::ThreadPool;
 use serde_json::json;
 
 use crate::args::delimiter;
-use crate::cmd::inspect::{Map, read_map};
 use crate::cmd::release::Later;
 use crate::cmd::stream::{Needs, Stream};
 use crate::report;
+use crate::stored::{Map, read_map};
 use crate::table::BATCH;
 
 /// Numbers that a batch may have; several copies of it are in memory at a time.

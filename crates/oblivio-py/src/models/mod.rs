@@ -11,7 +11,9 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use oblivio::{Kind, Partition, Points, Uses, Warning};
+use oblivio::{Kind, Named, OnnxForm, OnnxSettings, Partition, Points, Precision, Uses, Warning};
+
+use crate::errors::raise;
 
 /// How a value is pickled: through the bytes of its file.
 pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
@@ -58,4 +60,12 @@ pub(crate) fn texts(warnings: &[Warning]) -> Vec<String> {
 /// Points, one in each row.
 fn rows_of<'py>(py: Python<'py>, points: &Points<'_>) -> PyResult<Bound<'py, PyArray2<f64>>> {
     PyArray1::from_slice(py, points.values()).reshape([points.len(), points.dim()])
+}
+
+/// How a graph is written.
+fn onnx_settings(form: &str, precision: &str) -> PyResult<OnnxSettings> {
+    Ok(OnnxSettings {
+        form: OnnxForm::named(form).map_err(raise)?,
+        precision: Precision::named(precision).map_err(raise)?,
+    })
 }

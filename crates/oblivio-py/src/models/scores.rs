@@ -5,12 +5,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use oblivio::{
-    CellCoverage, Coverage, Drift, Encoder, GridPoint, Labels, Model, Named, OnnxForm,
-    OnnxSettings, Points, Precision, Predictor, Reduce, Renewal, Renewed, Sensitive, Settings,
-    SmallCells, Summary, Training, Uses,
+    CellCoverage, Coverage, Drift, Encoder, GridPoint, Labels, Model, Named, Points, Predictor,
+    Reduce, Renewal, Renewed, Sensitive, Settings, SmallCells, Summary, Training, Uses,
 };
 
-use super::{Reduced, control_columns, rows_of, sensitive_columns, texts, uses_dict};
+use super::{
+    Reduced, control_columns, onnx_settings, rows_of, sensitive_columns, texts, uses_dict,
+};
 use crate::errors::raise;
 use crate::input::{NamedColumn, Table, sensitive};
 use crate::settings::Common;
@@ -319,10 +320,7 @@ impl ScoreModel {
         form: &str,
         precision: &str,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let settings = OnnxSettings {
-            form: OnnxForm::named(form).map_err(raise)?,
-            precision: Precision::named(precision).map_err(raise)?,
-        };
+        let settings = onnx_settings(form, precision)?;
         let bytes = py.detach(|| self.0.to_onnx(settings)).map_err(raise)?;
         Ok(PyBytes::new(py, &bytes))
     }

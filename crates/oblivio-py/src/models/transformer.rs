@@ -7,7 +7,9 @@ use pyo3::types::{PyBytes, PyDict};
 use oblivio::{Batch, Checkpoint, SensitiveRows, Training, Transformer, Uses};
 
 use super::scores::feature_columns;
-use super::{Reduced, control_columns, rows_of, sensitive_columns, texts, uses_dict};
+use super::{
+    Reduced, control_columns, onnx_settings, rows_of, sensitive_columns, texts, uses_dict,
+};
 use crate::errors::raise;
 use crate::input::{NamedColumn, Table, sensitive};
 use crate::{run, settings};
@@ -159,6 +161,18 @@ impl FeatureModel {
     /// The bytes of the file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.0.to_bytes().map_err(raise)?))
+    }
+
+    /// The bytes of an ONNX file.
+    fn to_onnx<'py>(
+        &self,
+        py: Python<'py>,
+        form: &str,
+        precision: &str,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let settings = onnx_settings(form, precision)?;
+        let bytes = py.detach(|| self.0.to_onnx(settings)).map_err(raise)?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {

@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use super::OnnxForm;
+use super::encode::infinite;
 use super::graph::{Graph, Value};
 use super::proto::Element;
 use crate::encoder::{Encoder, Feature};
 use crate::error::{Error, Result};
 use crate::partition::{Coordinates, Cutting, Form, Partition, Source};
-use crate::predictor::Predictor;
 
 /// What the input is called where it is one matrix.
 const MATRIX: &str = "columns";
@@ -28,8 +28,11 @@ enum Wanted<'m> {
     Categories(&'m [String]),
 }
 
-/// The columns that a model reads: its features, then the sensitive ones that are none.
-pub(super) fn columns_of(encoder: &Encoder, scorers: &[Predictor]) -> Result<Vec<InputColumn>> {
+/// The columns that are read: features, then the sensitive ones that are none.
+pub(super) fn columns_of<'m>(
+    encoder: &'m Encoder,
+    partitions: impl Iterator<Item = &'m Partition>,
+) -> Result<Vec<InputColumn>> {
     let mut columns: Vec<InputColumn> = Vec::new();
     let mut numbers: Vec<&str> = Vec::new();
     let mut texts: Vec<&str> = Vec::new();
@@ -57,9 +60,8 @@ pub(super) fn columns_of(encoder: &Encoder, scorers: &[Predictor]) -> Result<Vec
         let text = want(name, &wanted, false);
         note(name, &wanted, text, &mut numbers, &mut texts);
     }
-    let read = scorers.iter().filter(|scorer| scorer.reads_sensitive());
-    for offsets in read.filter_map(Predictor::offsets) {
-        for (name, wanted) in wanted_by(&offsets.partition) {
+    for partition in partitions {
+        for (name, wanted) in wanted_by(partition) {
             let text = want(name, &wanted, true);
             note(name, &wanted, text, &mut numbers, &mut texts);
         }
@@ -234,13 +236,14 @@ impl Inputs {
     }
 }
 
-/// Whether a row misses a value of any column that a partition reads.
+/// Whether a row misses a value of any column that a partition reads, and none is infinite: that is refused, whatever else is missing.
 pub(super) fn misses(
     graph: &mut Graph,
     inputs: &mut Inputs,
     partition: &Partition,
 ) -> Option<Value> {
     let mut conditions = Vec::new();
+    let mut infinities = Vec::new();
     let mut seen: Vec<&str> = Vec::new();
     for (name, wanted) in wanted_by(partition) {
         if seen.contains(&name) {
@@ -253,10 +256,19 @@ pub(super) fn misses(
                 let missing = graph.whole(levels.len() as i64);
                 graph.op("Equal", &[&codes, &missing])
             }
-            _ => graph.op("IsNaN", &[&inputs.column(name)]),
+            _ => {
+                let column = inputs.column(name);
+                infinities.push(infinite(graph, &column));
+                graph.op("IsNaN", &[&column])
+            }
         });
     }
-    graph.any(&conditions)
+    let misses = graph.any(&conditions)?;
+    let Some(infinite) = graph.any(&infinities) else {
+        return Some(misses);
+    };
+    let finite = graph.op("Not", &[&infinite]);
+    Some(graph.op("And", &[&misses, &finite]))
 }
 
 fn number_codes(graph: &mut Graph, column: &Value, levels: &[String]) -> Value {

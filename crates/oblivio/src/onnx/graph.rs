@@ -1,5 +1,7 @@
 //! A graph of operators being put together: values get names that no column has, constants become tensors.
 
+use std::collections::HashSet;
+
 use super::proto::{
     AttributeProto, Dimension, Element, GraphProto, NodeProto, Size, TensorProto, TensorShapeProto,
     TensorTypeProto, TypeProto, ValueInfoProto,
@@ -57,8 +59,21 @@ impl Graph {
         }
     }
 
+    /// The graph, without the nodes and constants that no output needs.
     pub(super) fn finish(self) -> GraphProto {
-        self.proto
+        let mut proto = self.proto;
+        let outputs = proto.output.iter().map(|output| output.name.clone());
+        let mut needed: HashSet<String> = outputs.collect();
+        // A node comes after those that it takes its inputs from.
+        for node in proto.node.iter().rev() {
+            if node.output.iter().any(|name| needed.contains(name)) {
+                needed.extend(node.input.iter().cloned());
+            }
+        }
+        let is_needed = |name: &String| needed.contains(name);
+        proto.node.retain(|node| node.output.iter().any(is_needed));
+        proto.initializer.retain(|tensor| is_needed(&tensor.name));
+        proto
     }
 
     fn fresh(&mut self) -> String {

@@ -32,7 +32,7 @@ pub(super) fn functions(
     basis: &Basis,
     precision: Precision,
 ) -> Option<Value> {
-    if linear(&basis.kernel).is_some() && basis.shape == Shape::Points {
+    if linear_factor(basis).is_some() {
         return None;
     }
     if basis.shape == Shape::Frequencies {
@@ -88,17 +88,20 @@ pub(super) fn expansion(
 }
 
 /// The factor of a linear kernel.
-pub(super) fn linear(kernel: &Kernel) -> Option<f64> {
-    match kernel {
-        Kernel::Linear => Some(1.0),
-        Kernel::Scaled(factor, kernel) => Some(factor * linear(kernel)?),
-        _ => None,
+pub(super) fn linear_factor(basis: &Basis) -> Option<f64> {
+    fn of(kernel: &Kernel) -> Option<f64> {
+        match kernel {
+            Kernel::Linear => Some(1.0),
+            Kernel::Scaled(factor, kernel) => Some(factor * of(kernel)?),
+            _ => None,
+        }
     }
+    of(&basis.kernel).filter(|_| basis.shape == Shape::Points)
 }
 
 /// $\sum_jg_jx_j$
 fn linear_weights(basis: &Basis, coefficients: &[f64]) -> Vec<f64> {
-    let factor = linear(&basis.kernel).unwrap_or(1.0);
+    let factor = linear_factor(basis).unwrap_or(1.0);
     let mut weights = vec![0.0; basis.dim()];
     for (j, g) in coefficients.iter().enumerate() {
         for (weight, x) in weights.iter_mut().zip(basis.points.row(j)) {

@@ -3,7 +3,7 @@
 use std::f64::consts::E;
 
 use super::columns::refused;
-use super::kernel::linear;
+use super::kernel::linear_factor;
 use crate::align::{Alignment, By, LEAST_VARIANCE, Normal};
 use crate::basis::{Basis, Shape};
 use crate::error::Result;
@@ -52,7 +52,7 @@ pub(super) fn check(scorers: &[Predictor]) -> Result<()> {
 
 fn relative_error(scorer: &Predictor) -> Result<f64> {
     let basis = scorer.basis();
-    if basis.shape == Shape::Points && linear(&basis.kernel).is_some() {
+    if linear_factor(basis).is_some() {
         return Ok(0.0);
     }
     let unbounded = || {

@@ -7,7 +7,7 @@ use oblivio::{AuditRows, Column, Model, Prediction, Role, Sensitive, Watch};
 use rayon::ThreadPool;
 
 use super::Args;
-use crate::cmd::inspect::read_model;
+use crate::stored::read_model;
 use crate::table::{Source, Table};
 
 /// The models of an audit.

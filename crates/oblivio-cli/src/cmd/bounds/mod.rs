@@ -11,11 +11,11 @@ use rayon::ThreadPool;
 use serde_json::Value;
 
 use crate::args::delimiter;
-use crate::cmd::inspect::read_model;
 use crate::cmd::stream::opened;
 use crate::cmd::written::{self, Kind};
 use crate::progress::watched;
 use crate::report;
+use crate::stored::read_model;
 use crate::table::{self, ReadOptions};
 
 /// Bound dependence on S, the distance to the manifold and the change of predictions

@@ -1,0 +1,89 @@
+//! A feature map: the oblivious features of rows.
+
+use faer::Mat;
+
+use super::columns::{Inputs, columns_of, refused};
+use super::graph::{Graph, Value};
+use super::proto::Element;
+use super::scores::free;
+use super::writer::{Placement, Writer, entries};
+use super::{OnnxSettings, Precision, kernel};
+use crate::error::Result;
+use crate::features::CellShifts;
+use crate::landmarks::FeatureMap;
+use crate::model::Transformer;
+
+impl Transformer {
+    /// The bytes of an ONNX file that computes what [`transform`](Transformer::transform) does, in double precision; the same
+    /// transformer gives the same bytes.
+    ///
+    /// Rows that the transformer refuses have NaN in every feature. The file holds the landmarks, but for the linear kernel, of which
+    /// it holds a matrix.
+    pub fn to_onnx(&self, settings: OnnxSettings) -> Result<Vec<u8>> {
+        if settings.precision == Precision::Single {
+            return Err(refused(
+                "features are whitened by the inverse of a root, which magnifies rounding errors; export them in double precision",
+            ));
+        }
+        let map = self.features.map();
+        let cells = self.features.cells.as_ref();
+        let columns = columns_of(&self.encoder, self.features.partition().into_iter())?;
+        let output = free("features", &Inputs::names(&columns, settings.form));
+        let mut writer = Writer::new(&self.encoder, &columns, &[&output], settings)?;
+        let mut values = plain(&mut writer, map);
+        if let Some(cells) = cells {
+            let placement = writer.placement(&cells.partition)?;
+            let shift = shift(&mut writer.graph, cells, map.len(), &placement);
+            values = writer.graph.op("Sub", &[&values, &shift]);
+            values = writer.without(placement.refused.as_ref(), values);
+        }
+        values = writer.without_points(values);
+        let width = Some(map.len());
+        writer
+            .graph
+            .output(&values, &output, Element::Double, width);
+        let held = (map.basis(), self.holdings());
+        let mut said = entries(&columns, self.features.partition(), held, settings);
+        said.extend([
+            ("strength", self.strength().to_string()),
+            (
+                "outputs",
+                serde_json::json!({ "features": output }).to_string(),
+            ),
+            ("refused-rows", "NaN in every feature".to_owned()),
+        ]);
+        writer.finish(said)
+    }
+}
+
+/// f(x) = R (k(l_1, x), …), R being symmetric.
+fn plain(writer: &mut Writer, map: &FeatureMap) -> Value {
+    let (graph, encoded) = (&mut writer.graph, &writer.encoded);
+    let width = map.len();
+    if let Some(values) = kernel::functions(graph, encoded, map.basis(), Precision::Double) {
+        let root = graph.numbers(&[width, width], &map.root);
+        return graph.op("MatMul", &[&values, &root]);
+    }
+    let points = map.basis().points();
+    let factor = kernel::linear_factor(map.basis()).unwrap_or(1.0);
+    let products = Mat::from_fn(points.dim(), points.len(), |k, j| factor * points.row(j)[k]);
+    let weights = products * map.root();
+    let rows = (0..points.dim()).flat_map(|k| (0..width).map(move |i| (k, i)));
+    let entries: Vec<f64> = rows.map(|at| weights[at]).collect();
+    let weights = graph.numbers(&[points.dim(), width], &entries);
+    graph.op("MatMul", &[&encoded.points, &weights])
+}
+
+/// t δ(s)
+fn shift(graph: &mut Graph, cells: &CellShifts, width: usize, placement: &Placement) -> Value {
+    if let Some(features) = &placement.features {
+        let directions = graph.numbers(&[cells.directions.len() / width, width], &cells.directions);
+        let shift = graph.op("MatMul", &[features, &directions]);
+        let strength = graph.number(cells.strength);
+        return graph.op("Mul", &[&shift, &strength]);
+    }
+    let shifts = cells.shifts(&placement.placed.assignment, width);
+    let table = graph.numbers(&[shifts.len(), width], &shifts.concat());
+    let rows = graph.flat(&placement.placed.place);
+    graph.look_up(&table, &rows)
+}
