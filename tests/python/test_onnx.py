@@ -35,6 +35,7 @@ class Session:
 
     def __init__(self, data):
         onnx.checker.check_model(data, full_check=True)
+        assert not lone_factors(onnx.load_from_string(data).graph)
         self.session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
         entries = self.session.get_modelmeta().custom_metadata_map
         self.metadata = {key.removeprefix("oblivio."): value for key, value in entries.items()}
@@ -60,6 +61,16 @@ class Session:
 
     def scores(self, frame):
         return self.run(frame)["score"]
+
+
+def lone_factors(graph):
+    """Factors beside a product of matrices, which onnxruntime draws into it in single precision."""
+    single = {tensor.name for tensor in graph.initializer if np.prod(tensor.dims) == 1}
+    scaled = [node for node in graph.node if node.op_type in ("Mul", "Div") and single.intersection(node.input)]
+    products = [node for node in graph.node if node.op_type == "MatMul"]
+    taken = {name for node in products for name in node.input}
+    given_out = {name for node in products for name in node.output}
+    return [node for node in scaled if taken.intersection(node.output) or given_out.intersection(node.input)]
 
 
 def same(found, expected, *, within=1e-9):
@@ -110,6 +121,8 @@ KERNELS = [
     "0.5 * rbf(gamma=0.2) + 2 * linear",
     "rbf(gamma=0.1) * laplacian(gamma=0.05) + matern32(gamma=0.3)",
     "3 * poly(degree=2, gamma=0.1, coef0=1) * rbf(gamma=0.1)",
+    "0.7 * rbf",
+    "0.3 * linear",
 ]
 
 
@@ -182,6 +195,24 @@ def test_legitimate_factors(means):
     roles = {c["name"]: (c["feature"], c["sensitive"]) for c in Session(model.to_onnx()).columns}
     assert roles["age"] == (True, True)
     assert roles["group"] == (False, True)
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS, "0.3 * linear + rbf", "0.7 * (0.9 * matern32 + 0.1 * linear)"])
+@pytest.mark.parametrize("components", [None, 1, 2])
+def test_one_feature_and_few_landmarks(kernel, components):
+    """Matrices of one row or column, where a factor is easily a lone one."""
+    frame, target = table()
+    frame = frame[["x0", "age"]]
+    means = {"conditional_mean": "linear", "strength": 0.7}
+    agree(ridge(("age",), kernel=kernel, n_components=components, **means).fit(frame, target), frame)
+    features = transformer(("age",), kernel=kernel, n_components=components or 3, **means)
+    agree_on_features(features.fit(frame), frame)
+
+
+@pytest.mark.parametrize("means", [{"conditional_mean": "cells"}, {"conditional_mean": "smooth"}], ids=str)
+@pytest.mark.parametrize("strength", [0.1, 0.7])
+def test_strengths_of_conditional_means(means, strength):
+    agree(*fitted(ridge(("group", "age"), strength=strength, **means)))
 
 
 def test_values_on_the_edges_of_bins():
@@ -276,6 +307,27 @@ def test_features_that_are_no_numbers_have_no_score(bad, kernel):
     new = frame.iloc[:3].copy()
     new.loc[1, "colour"] = None
     same(Session(model.to_onnx()).scores(new), expected)
+
+
+def test_features_beyond_all_numbers_have_no_score():
+    frame, target = table()
+    frame["x1"] *= 1e-3
+    model = ridge(kernel="linear").fit(frame, target)
+    new = frame.iloc[:3].copy()
+    expected = model.predict(new)
+    new.loc[1, "x1"] = 1e308
+    with pytest.raises(ob.InvalidInputError):
+        model.predict(new)
+    expected[1] = np.nan
+    same(Session(model.to_onnx()).scores(new), expected)
+
+
+def test_categories_that_read_like_numbers_and_are_none():
+    frame, target = table()
+    frame["colour"] = np.random.default_rng(1).choice(["1", "2", "NaN", "inf"], len(frame))
+    model = ridge().fit(frame, target)
+    assert {c["name"]: c["type"] for c in Session(model.to_onnx()).columns}["colour"] == "string"
+    agree(model, frame)
 
 
 def test_infinite_sensitive_values_have_no_score():

@@ -161,8 +161,7 @@ fn strictly_ascending(knots: &[f64]) -> Result<()> {
 
 /// A regression: its mean and what each feature adds.
 fn regressed(graph: &mut Graph, mean: f64, on: &[f64], features: &Value) -> Value {
-    let on = graph.numbers(&[on.len(), 1], on);
-    let sum = graph.op("MatMul", &[features, &on]);
+    let sum = graph.product(features, on.len(), on);
     let mean = graph.number(mean);
     graph.op("Add", &[&sum, &mean])
 }
@@ -220,8 +219,7 @@ fn smooth_quantiles(
 fn distribution(graph: &mut Graph, table: &SmoothTable, features: &Value) -> Value {
     let ranks = &table.all.ranks;
     let count = ranks.len();
-    let on = graph.numbers(&[table.on.len() / count, count], &table.on);
-    let sum = graph.op("MatMul", &[features, &on]);
+    let sum = graph.product(features, table.on.len() / count, &table.on);
     let all = graph.numbers(&[1, count], ranks);
     let given = graph.op("Add", &[&sum, &all]);
     let [low, high] = [ranks[0], ranks[count - 1]].map(|end| graph.number(end));

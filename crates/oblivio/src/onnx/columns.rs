@@ -127,7 +127,10 @@ fn wanted_as(coordinates: &Coordinates) -> impl Iterator<Item = (&str, Wanted<'_
 
 /// Whether categories are numbers, spelled as the engine spells them.
 fn are_numbers(levels: &[String]) -> bool {
-    let number = |level: &String| level.parse::<f64>().is_ok_and(|v| v.to_string() == *level);
+    let number = |level: &String| {
+        let value = level.parse::<f64>();
+        value.is_ok_and(|v| v.is_finite() && v.to_string() == *level)
+    };
     !levels.is_empty() && levels.iter().all(number)
 }
 
@@ -284,8 +287,7 @@ fn number_codes(graph: &mut Graph, column: &Value, levels: &[String]) -> Value {
     let same = graph.op("Equal", &[column, &known]);
     let same = graph.cast(&same, Element::Double);
     let below: Vec<f64> = (0..count).map(|k| k as f64 - (count + 1) as f64).collect();
-    let below = graph.numbers(&[count, 1], &below);
-    let codes = graph.op("MatMul", &[&same, &below]);
+    let codes = graph.product(&same, count, &below);
     let codes = graph.cast(&codes, Element::Whole);
     let codes = graph.op("Add", &[&codes, &unknown]);
     graph.choose(&is_missing, &missing, &codes)

@@ -86,11 +86,6 @@ fn numbers(graph: &mut Graph, inputs: &Inputs, run: &[Feature]) -> (Value, Value
         }
     }
     let mut values = inputs.beside(graph, &names);
-    let size = graph.op("Abs", &[&values]);
-    let largest = graph.number(f64::MAX);
-    let finite = graph.op("LessOrEqual", &[&size, &largest]);
-    let bad = graph.op("Not", &[&finite]);
-    let bad = graph.row_any(&bad);
     if means.iter().any(|mean| *mean != 0.0) {
         let means = graph.numbers(&[1, means.len()], &means);
         values = graph.op("Sub", &[&values, &means]);
@@ -99,5 +94,10 @@ fn numbers(graph: &mut Graph, inputs: &Inputs, run: &[Feature]) -> (Value, Value
         let scales = graph.numbers(&[1, scales.len()], &scales);
         values = graph.op("Div", &[&values, &scales]);
     }
+    let size = graph.op("Abs", &[&values]);
+    let largest = graph.number(f64::MAX);
+    let finite = graph.op("LessOrEqual", &[&size, &largest]);
+    let bad = graph.op("Not", &[&finite]);
+    let bad = graph.row_any(&bad);
     (values, bad)
 }

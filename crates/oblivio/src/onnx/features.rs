@@ -61,8 +61,7 @@ fn plain(writer: &mut Writer, map: &FeatureMap) -> Value {
     let (graph, encoded) = (&mut writer.graph, &writer.encoded);
     let width = map.len();
     if let Some(values) = kernel::functions(graph, encoded, map.basis(), Precision::Double) {
-        let root = graph.numbers(&[width, width], &map.root);
-        return graph.op("MatMul", &[&values, &root]);
+        return graph.product(&values, width, &map.root);
     }
     let points = map.basis().points();
     let factor = kernel::linear_factor(map.basis()).unwrap_or(1.0);
@@ -70,17 +69,18 @@ fn plain(writer: &mut Writer, map: &FeatureMap) -> Value {
     let weights = products * map.root();
     let rows = (0..points.dim()).flat_map(|k| (0..width).map(move |i| (k, i)));
     let entries: Vec<f64> = rows.map(|at| weights[at]).collect();
-    let weights = graph.numbers(&[points.dim(), width], &entries);
-    graph.op("MatMul", &[&encoded.points, &weights])
+    graph.product(&encoded.points, points.dim(), &entries)
 }
 
 /// t δ(s)
 fn shift(graph: &mut Graph, cells: &CellShifts, width: usize, placement: &Placement) -> Value {
     if let Some(features) = &placement.features {
-        let directions = graph.numbers(&[cells.directions.len() / width, width], &cells.directions);
-        let shift = graph.op("MatMul", &[features, &directions]);
-        let strength = graph.number(cells.strength);
-        return graph.op("Mul", &[&shift, &strength]);
+        let directions: Vec<f64> = cells
+            .directions
+            .iter()
+            .map(|d| cells.strength * d)
+            .collect();
+        return graph.product(features, directions.len() / width, &directions);
     }
     let shifts = cells.shifts(&placement.placed.assignment, width);
     let table = graph.numbers(&[shifts.len(), width], &shifts.concat());

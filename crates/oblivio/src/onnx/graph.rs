@@ -215,6 +215,28 @@ impl Graph {
         self.op("Squeeze", &[column, &axis])
     }
 
+    /// The product of each row with a constant matrix of so many rows, given row after row.
+    ///
+    /// onnxruntime draws a lone factor beside a product of matrices into it, in single precision. So a matrix of one row is multiplied
+    /// entry by entry, and [`times`](Self::times) writes a factor out for every column.
+    pub(super) fn product(&mut self, of: &Value, rows: usize, entries: &[f64]) -> Value {
+        let operator = if rows == 1 { "Mul" } else { "MatMul" };
+        let matrix = self.numbers(&[rows, entries.len() / rows.max(1)], entries);
+        self.op(operator, &[of, &matrix])
+    }
+
+    /// So many columns times a factor; where there is one only, they may be no product of matrices.
+    pub(super) fn times(
+        &mut self,
+        of: &Value,
+        columns: usize,
+        factor: f64,
+        to: Precision,
+    ) -> Value {
+        let factors = self.rounded(&[1, columns], &vec![factor; columns], to);
+        self.op("Mul", &[of, &factors])
+    }
+
     pub(super) fn choose(&mut self, condition: &Value, yes: &Value, no: &Value) -> Value {
         self.op("Where", &[condition, yes, no])
     }

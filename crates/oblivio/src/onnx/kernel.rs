@@ -37,8 +37,7 @@ pub(super) fn functions(
     }
     if basis.shape == Shape::Frequencies {
         let frequencies = columns_of(basis, |_, value| value);
-        let frequencies = graph.numbers(&[basis.dim(), basis.points.len()], &frequencies);
-        let phases = graph.op("MatMul", &[&encoded.points, &frequencies]);
+        let phases = graph.product(&encoded.points, basis.dim(), &frequencies);
         let waves = ["Cos", "Sin"].map(|wave| graph.op(wave, &[&phases]));
         return Some(graph.concat(&[&waves[0], &waves[1]]));
     }
@@ -76,27 +75,26 @@ pub(super) fn expansion(
     (coefficients, intercept): (&[f64], f64),
 ) -> Value {
     let sum = if let Some(values) = values {
-        let coefficients = graph.numbers(&[coefficients.len(), 1], coefficients);
-        graph.op("MatMul", &[values, &coefficients])
+        graph.product(values, coefficients.len(), coefficients)
     } else {
         let weights = linear_weights(basis, coefficients);
-        let weights = graph.numbers(&[weights.len(), 1], &weights);
-        graph.op("MatMul", &[&encoded.points, &weights])
+        graph.product(&encoded.points, weights.len(), &weights)
     };
     let intercept = graph.number(intercept);
     graph.op("Add", &[&sum, &intercept])
 }
 
-/// The factor of a linear kernel.
+/// The factor of a linear kernel at points.
 pub(super) fn linear_factor(basis: &Basis) -> Option<f64> {
-    fn of(kernel: &Kernel) -> Option<f64> {
-        match kernel {
-            Kernel::Linear => Some(1.0),
-            Kernel::Scaled(factor, kernel) => Some(factor * of(kernel)?),
-            _ => None,
-        }
+    factor_of(&basis.kernel).filter(|_| basis.shape == Shape::Points)
+}
+
+fn factor_of(kernel: &Kernel) -> Option<f64> {
+    match kernel {
+        Kernel::Linear => Some(1.0),
+        Kernel::Scaled(factor, kernel) => Some(factor * factor_of(kernel)?),
+        _ => None,
     }
-    of(&basis.kernel).filter(|_| basis.shape == Shape::Points)
 }
 
 /// $\sum_jg_jx_j$
@@ -149,6 +147,9 @@ impl Functions<'_> {
             Kernel::Sum(kernels) => self.combined("Add", kernels),
             Kernel::Product(kernels) => self.combined("Mul", kernels),
             Kernel::Scaled(factor, kernel) => {
+                if let Some(own) = factor_of(kernel) {
+                    return self.products(factor * own);
+                }
                 let values = self.kernel(kernel);
                 self.times(&values, *factor)
             }
@@ -160,8 +161,8 @@ impl Functions<'_> {
     }
 
     fn times(&mut self, values: &Value, factor: f64) -> Value {
-        let factor = self.number(factor);
-        self.graph.op("Mul", &[values, &factor])
+        let columns = self.basis.points.len();
+        self.graph.times(values, columns, factor, self.precision)
     }
 
     fn combined(&mut self, operator: &str, kernels: &[Kernel]) -> Value {
@@ -174,9 +175,8 @@ impl Functions<'_> {
     /// $\gamma\langle x, x_j\rangle$
     fn products(&mut self, gamma: f64) -> Value {
         let points = columns_of(self.basis, |_, value| gamma * value);
-        let shape = [self.basis.dim(), self.basis.points.len()];
-        let points = self.graph.numbers(&shape, &points);
-        self.graph.op("MatMul", &[&self.encoded.points, &points])
+        let dim = self.basis.dim();
+        self.graph.product(&self.encoded.points, dim, &points)
     }
 
     fn power(&mut self, base: &Value, degree: u32) -> Value {
@@ -213,8 +213,7 @@ impl Functions<'_> {
         let graph = &mut *self.graph;
         let middle = graph.numbers(&[1, dim], &centre);
         let centred = graph.op("Sub", &[&self.encoded.points, &middle]);
-        let doubled = graph.numbers(&[dim, count], &doubled);
-        let products = graph.op("MatMul", &[&centred, &doubled]);
+        let products = graph.product(&centred, dim, &doubled);
         let squares = graph.op("Mul", &[&centred, &centred]);
         let own = graph.row_sum(&squares);
         let gamma = graph.number(gamma);
@@ -321,8 +320,7 @@ pub(super) fn apart_by(
     let doubled: Vec<f64> = ones.iter().map(|v| -2.0 * v).collect();
     let own = graph.columns(rows, indicators);
     let total = graph.row_sum(&own);
-    let doubled = graph.numbers(&[width, count], &doubled);
-    let shared = graph.op("MatMul", &[&own, &doubled]);
+    let shared = graph.product(&own, width, &doubled);
     let totals = graph.numbers(&[1, count], &totals);
     let either = graph.op("Add", &[&total, &totals]);
     graph.op("Add", &[&either, &shared])

@@ -176,18 +176,16 @@ impl<'m> Scores<'m> {
     /// t b(s)
     fn offset(&mut self, offsets: &Offsets, placement: &Placement) -> Value {
         let graph = &mut self.writer.graph;
-        let strength = graph.number(offsets.strength);
-        let offset = if let (Some(smooth), Some(features)) = (&offsets.smooth, &placement.features)
-        {
-            let values = graph.numbers(&[smooth.values.len(), 1], &smooth.values);
-            graph.op("MatMul", &[features, &values])
-        } else {
-            let assignment = &placement.placed.assignment;
-            let rows = assignment.cells.len();
-            let table: Vec<f64> = (0..rows).map(|row| offsets.of(assignment, row)).collect();
-            let table = graph.numbers(&[rows], &table);
-            graph.look_up(&table, &placement.placed.place)
-        };
-        graph.op("Mul", &[&offset, &strength])
+        if let (Some(smooth), Some(features)) = (&offsets.smooth, &placement.features) {
+            let values = smooth.values.iter().map(|value| offsets.strength * value);
+            let values: Vec<f64> = values.collect();
+            return graph.product(features, values.len(), &values);
+        }
+        let assignment = &placement.placed.assignment;
+        let rows = assignment.cells.len();
+        let of = |row| offsets.strength * offsets.of(assignment, row);
+        let table: Vec<f64> = (0..rows).map(of).collect();
+        let table = graph.numbers(&[rows], &table);
+        graph.look_up(&table, &placement.placed.place)
     }
 }

@@ -195,11 +195,8 @@ fn kernel_features(graph: &mut Graph, located: &Located, features: &KernelFeatur
         exponent = graph.op("Sub", &[&exponent, &term]);
     }
     let kernel = graph.op("Exp", &[&exponent]);
-    let inverse = graph.numbers(
-        &[count, count],
-        &transposed_inverse(&features.factor, count),
-    );
-    graph.op("MatMul", &[&kernel, &inverse])
+    let inverse = transposed_inverse(&features.factor, count);
+    graph.product(&kernel, count, &inverse)
 }
 
 /// The transposed inverse of a lower triangular matrix, row after row.
