@@ -8,7 +8,7 @@ export OBLIVIO_DATA
 VENV := .venv/bin
 
 .PHONY: help web chromium java build demo test test-rust test-python test-cluster test-cluster-large python check format lint docs \
-	bench bench-fairness bench-cluster bench-serve wheel dist deny fuzz soak clean
+	bench bench-fairness bench-cluster bench-serve wheel dist reproducible deny fuzz soak clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s "$$(printf '\t')"
@@ -143,6 +143,9 @@ wheel: .venv web ## Build the wheel into dist/, check it, and install it where t
 
 dist: web ## Build the program with completions and manual pages into dist/, as an archive that can be made again
 	bash tools/dist.sh
+
+reproducible: .venv web ## Build wheel and archive of the last commit twice, in different folders, and compare the bytes
+	bash tools/reproducible.sh $(VENV)/python
 
 clean: ## Remove what was built
 	$(CARGO) clean

@@ -13,6 +13,6 @@ wheel="$(ls "$out"/oblivio-*-abi3-*.whl)"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 "$python" -m zipfile --extract "$wheel" "$work"
-find "$work" -name '*.so' | while read -r library; do without_paths "$library"; done
+find "$work" -type f -print0 | while read -r -d '' file; do without_paths "$file"; done
 bash tools/check-wheel.sh "$python" "$wheel"
 sha256sum "$wheel"
