@@ -20,8 +20,11 @@ use common::Place;
 /// How often the program is killed; `make soak` asks for more.
 const ROUNDS: &str = "OBLIVIO_SOAK";
 
+/// What those commands write, all there before.
+const OUTPUTS: [&str; 3] = ["out", "out.html", "out.parquet"];
+
 /// Every command that writes a file, with `OUT` where the name of the file goes.
-const WRITERS: [&str; 9] = [
+const WRITERS: [&str; 15] = [
     "fit train.csv --target success --sensitive sex -o OUT",
     "fit train.csv --target success --sensitive sex --components 20 -o OUT",
     "fit train.csv --sensitive sex --components 20 -o OUT",
@@ -31,6 +34,12 @@ const WRITERS: [&str; 9] = [
     "release few.csv --sensitive sex --drop admitted,success --permutations 19 --resamples 19 -o OUT",
     "simulate admissions --rows 300 -o OUT",
     "predict m.oblivio new.csv -o OUT.parquet",
+    "export m.oblivio -o OUT",
+    "export f.oblivio -o OUT",
+    "inspect m.oblivio --reduce 60 -o OUT",
+    "audit few.csv --sensitive sex --score success --measures correlation-ratio --permutations 19 --resamples 19 -o OUT.html",
+    "frontier few.csv --sensitive sex --target success --drop admitted --measures correlation-ratio --permutations 19 --resamples 19 -o OUT.html",
+    "bounds m.oblivio new.csv -o OUT.html",
 ];
 
 fn prepared() -> Place {
@@ -52,10 +61,11 @@ fn refusal(output: &Output, line: &str) -> String {
 
 /// Runs the program in a mount namespace of its own, `folder` being a file system with these options; what is left in the folder.
 fn mounted(place: &Place, options: &str, line: &str) -> Option<(Output, Vec<String>)> {
+    let outputs = OUTPUTS.join(" ");
     let script = format!(
-        "mount -t tmpfs tmpfs folder -o size=64k && printf old > folder/out && printf old > folder/out.parquet || exit 99\n\
-         mount -o remount,{options} folder || exit 99\n\
-         \"$0\" {line}; code=$?; ls -A folder > left; cat folder/out folder/out.parquet > kept; exit $code"
+        "mount -t tmpfs tmpfs folder -o size=64k || exit 99\n\
+         (cd folder && printf old | tee {outputs} > ../tee) && mount -o remount,{options} folder || exit 98\n\
+         \"$0\" {line}; code=$?; ls -A folder > left; (cd folder; cat {outputs}) > kept; exit $code"
     );
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--mount", "sh", "-c", &script]);
@@ -63,6 +73,11 @@ fn mounted(place: &Place, options: &str, line: &str) -> Option<(Output, Vec<Stri
         .arg(env!("CARGO_BIN_EXE_oblivio"))
         .current_dir(place.path());
     let output = command.stdin(Stdio::null()).output().ok()?;
+    assert_ne!(
+        output.status.code(),
+        Some(98),
+        "the folder is not as it should be"
+    );
     let left = String::from_utf8(fs::read(place.path().join("left")).ok()?).ok()?;
     Some((output, left.lines().map(str::to_owned).collect()))
 }
@@ -72,7 +87,7 @@ fn mounted(place: &Place, options: &str, line: &str) -> Option<(Output, Vec<Stri
 fn a_full_or_read_only_folder_keeps_the_old_file() {
     let place = prepared();
     fs::create_dir(place.path().join("folder")).unwrap();
-    for (options, reason) in [("size=8k", "No space left"), ("ro", "Read-only")] {
+    for (options, reason) in [("size=12k", "No space left"), ("ro", "Read-only")] {
         for writer in WRITERS {
             let line = writer.replace("OUT", "folder/out");
             let Some((output, left)) = mounted(&place, options, &line) else {
@@ -81,8 +96,8 @@ fn a_full_or_read_only_folder_keeps_the_old_file() {
             };
             let message = refusal(&output, &line);
             assert!(message.contains(reason), "{line}: {message}");
-            assert_eq!(left, ["out", "out.parquet"], "{line}: {options}");
-            assert_eq!(place.read("kept"), b"oldold", "{line}");
+            assert_eq!(left, OUTPUTS, "{line}: {options}");
+            assert_eq!(place.read("kept"), b"oldoldold", "{line}");
         }
     }
 }
@@ -92,8 +107,9 @@ fn a_full_or_read_only_folder_keeps_the_old_file() {
 fn a_limit_on_the_size_of_files_keeps_the_old_file() {
     let place = prepared();
     for writer in WRITERS {
-        place.write("out", "old");
-        place.write("out.parquet", "old");
+        for name in OUTPUTS {
+            place.write(name, "old");
+        }
         let names = place.names();
         let line = writer.replace("OUT", "out");
         let mut command = Command::new("sh");
@@ -103,9 +119,9 @@ fn a_limit_on_the_size_of_files_keeps_the_old_file() {
         let message = refusal(&output, &line);
         assert!(message.contains("File too large"), "{line}: {message}");
         assert_eq!(place.names(), names);
-        assert_eq!(
-            (place.read("out"), place.read("out.parquet")),
-            (b"old".to_vec(), b"old".to_vec())
+        assert!(
+            OUTPUTS.iter().all(|name| place.read(name) == b"old"),
+            "{line}"
         );
     }
 }

@@ -457,6 +457,32 @@ fn small_cells_have_no_end_and_rows_without_a_cell_the_largest_half_width() {
     }
 }
 
+/// No fit to the other rows knows what to do with a value that one row alone misses.
+#[test]
+fn a_row_that_alone_misses_a_value_has_no_residual() {
+    let (points, mut group, targets) = uneven();
+    for (missing, rows) in [(1, vec![52, 53, 14, 0]), (3, vec![52, 53, 12, 3])] {
+        group[110..120 - missing].fill(Some("rare"));
+        group[120 - missing..].fill(None);
+        let sensitive = Sensitive::new(vec![Column::texts("group", group.clone())], 120).unwrap();
+        let mut settings = uneven_settings(FOLDS);
+        settings.partition.policies.missing = Missing::Category;
+        let data = Training {
+            points: &points,
+            sensitive: &sensitive,
+            targets: &targets,
+            weights: None,
+        };
+        let fit = settings.fit(data, &watch()).unwrap();
+        let intervals = fit.predictor.intervals().unwrap();
+        assert_eq!(intervals.rows(), rows);
+        assert_eq!(
+            intervals.half_widths(0.5).unwrap()[3].is_infinite(),
+            missing == 1
+        );
+    }
+}
+
 #[test]
 fn the_coverage_found_is_counted_by_cell() {
     let (points, group, targets) = uneven();

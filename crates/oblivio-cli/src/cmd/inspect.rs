@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use oblivio::{
-    Change, Encoder, Held, Holdings, Kind, Mode, Model, Named, Offsets, Partition, Predictor,
-    Release, Step, Transformer,
+    AlignMethod, Change, Encoder, Held, Holdings, Kind, Mode, Model, Named, Offsets, Partition,
+    Predictor, Release, Step, Transformer,
 };
 use rayon::ThreadPool;
 use serde_json::json;
@@ -109,7 +109,7 @@ fn print(model: &Model, version: &str, out: &mut dyn Write) -> std::io::Result<(
         ),
         ("solver", card.solver.clone()),
         ("expansion", report::expansion(predictor, card.components)),
-        ("privacy", privacy(model.holdings())),
+        ("privacy", privacy(model.holdings(), kept_of_scores(model))),
         ("written by", format!("oblivio {version}")),
         (
             "to predict",
@@ -155,11 +155,26 @@ fn strength(model: &Model) -> String {
     }
 }
 
+/// What the file gives away of the scores and targets of single rows.
+fn kept_of_scores(model: &Model) -> &'static str {
+    let alignment = model.predictor().alignment();
+    let scores =
+        alignment.is_some_and(|alignment| alignment.rule().method == AlignMethod::Quantile);
+    match (model.predictor().intervals().is_some(), scores) {
+        (true, true) => {
+            "; scores of rows and how far they were off, for the alignment and the intervals"
+        }
+        (true, false) => "; how far scores of rows were off, for the intervals",
+        (false, true) => "; scores of rows, for the alignment",
+        (false, false) => "",
+    }
+}
+
 /// What the file gives away of the rows of the fit.
-fn privacy(holdings: Holdings) -> String {
+fn privacy(holdings: Holdings, besides: &str) -> String {
     let features = counted(holdings.features, "feature");
     let mut words = match holdings.held {
-        Held::Nothing => "holds no row it was fitted on, only sums over them".into(),
+        Held::Nothing => "holds no row it was fitted on, but sums over them".into(),
         Held::Landmarks => format!(
             "holds {} of {features}, which are rows it was fitted on",
             counted(holdings.rows, "landmark")
@@ -173,7 +188,8 @@ fn privacy(holdings: Holdings) -> String {
         let values = counted(holdings.sensitive, "combination");
         words = format!("{words}, and {values} of sensitive values");
     }
-    if holdings.held != Held::Nothing || holdings.sensitive > 0 {
+    words += besides;
+    if holdings.held != Held::Nothing || holdings.sensitive > 0 || !besides.is_empty() {
         words += ": keep it as safe as the data";
     }
     words
@@ -306,7 +322,7 @@ fn print_features(
             format!("{} of {rows} reference rows", partition.len()),
         ));
     }
-    pairs.push(("privacy", privacy(transformer.holdings())));
+    pairs.push(("privacy", privacy(transformer.holdings(), "")));
     pairs.push(("written by", format!("oblivio {version}")));
     let needed = partition.map_or(NEEDS_NONE, |_| NEEDS_SENSITIVE);
     pairs.push(("to transform", needed.into()));

@@ -48,6 +48,7 @@ pub(crate) fn run(args: &inspect::Args, model: &Model, pool: &ThreadPool) -> Res
     let (Some(landmarks), Some(place)) = (asked.reduce, &asked.output) else {
         return Ok(());
     };
+    table::keep_apart(place, &[&args.model])?;
     table::check_place(place)?;
     let to = Reduce {
         landmarks,

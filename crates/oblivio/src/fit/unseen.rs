@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::gather::Rows;
 use crate::intervals::{IntervalSource, Intervals, USUAL_COVERAGE};
 use crate::named::Named;
-use crate::partition::{Assignment, EmptyCell, PartitionRule, Policies, UnseenCategory};
+use crate::partition::{Assignment, EmptyCell, Missing, PartitionRule, Policies, UnseenCategory};
 use crate::predictor::Predictor;
 use crate::random;
 use crate::reference::Reference;
@@ -120,6 +120,18 @@ impl Scored {
         })
     }
 
+    /// These rows alone.
+    fn select(self, rows: &[usize]) -> Self {
+        Self {
+            scores: pick(&self.scores, rows),
+            fallback: self.fallback.map(|scores| pick(&scores, rows)),
+            targets: pick(&self.targets, rows),
+            weights: pick(&self.weights, rows),
+            assignment: self.assignment.select(rows),
+            ..self
+        }
+    }
+
     fn less_offsets(mut self, predictor: &Predictor) -> Self {
         if self.before {
             self.scores = predictor.less_offsets(&self.scores, &self.assignment);
@@ -190,15 +202,22 @@ fn out_of_fold(
         weights: pick(&rows.weights, &dealt),
         assignment: assignment.select(&dealt),
     };
+    let mut kept: Vec<usize> = Vec::new();
     for fold in 0..FOLDS {
-        let places: Vec<usize> = (0..dealt.len()).filter(|&k| fold_of[k] == fold).collect();
-        if places.is_empty() {
-            continue;
-        }
+        let mut places: Vec<usize> = (0..dealt.len()).filter(|&k| fold_of[k] == fold).collect();
         let held: Vec<usize> = places.iter().map(|&k| dealt[k]).collect();
         let rest: Vec<usize> = (0..count)
             .filter(|row| held.binary_search(row).is_err())
             .collect();
+        if settings.partition.policies.missing == Missing::Category {
+            let alone = alone(rows, &rest)?;
+            places.retain(|&k| !alone[dealt[k]]);
+        }
+        if places.is_empty() {
+            continue;
+        }
+        let held: Vec<usize> = places.iter().map(|&k| dealt[k]).collect();
+        kept.extend(&places);
         let known = rows.training().rows(&rest);
         let settings = Settings {
             reference: settings.reference.renumbered(&rest),
@@ -221,7 +240,24 @@ fn out_of_fold(
                 .for_each(|(&k, score)| scores[k] = score);
         }
     }
-    Ok(scored)
+    kept.sort_unstable();
+    Ok(scored.select(&kept))
+}
+
+/// Rows that miss a value which none of the rest does. Where missing is a category, no fit to the rest can score them, and they have no
+/// residual.
+fn alone(rows: &Rows, rest: &[usize]) -> Result<Vec<bool>> {
+    let mut alone = vec![false; rows.sensitive.len()];
+    for column in rows.sensitive.columns() {
+        let misses = rows.sensitive.misses([column.name.as_str()].into_iter())?;
+        if !rest
+            .iter()
+            .any(|&row| misses[row] && rows.weights[row] > 0.0)
+        {
+            alone.iter_mut().zip(misses).for_each(|(a, m)| *a |= m);
+        }
+    }
+    Ok(alone)
 }
 
 /// A fold for each of these rows: shuffled by seed, and those of a cell dealt out in turn.
