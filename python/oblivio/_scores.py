@@ -17,7 +17,7 @@ from oblivio._input import Features, NamedColumn, warn
 
 
 class Drift(NamedTuple):
-    """How the score before the offset has moved in one cell since the fit.
+    """How the score before the offset has moved in one cell, since the fit or the last refresh.
 
     Attributes
     ----------
@@ -26,11 +26,11 @@ class Drift(NamedTuple):
     rows : int
         Its new rows.
     mean_before, mean_after : float
-        The mean score at the fit, and over the new rows (that of the fit where there are none).
+        The mean score until now, and over the new rows (that until now where there are none).
     z : float or None
         Their difference over its standard error; None where the new rows have no spread.
     offset_before, offset_after : float
-        The offset at the fit, and the one from now on.
+        The offset until now, and the one from now on.
     kept : bool
         Whether there were too few new rows, so that the cell keeps its mean and its share of the population.
     """

@@ -64,7 +64,68 @@ pub(crate) fn bounds(text: &str) -> Result<(String, f64, f64), String> {
         .split_once(':')
         .and_then(|(low, high)| Some((low.parse::<f64>().ok()?, high.parse::<f64>().ok()?)));
     match parsed {
-        Some((low, high)) if low < high => Ok((name.to_owned(), low, high)),
-        _ => Err("must be COLUMN=LOW:HIGH or LOW:HIGH with LOW < HIGH".into()),
+        Some((low, high)) if low < high && (high - low).is_finite() => {
+            Ok((name.to_owned(), low, high))
+        }
+        _ => Err("must be COLUMN=LOW:HIGH or LOW:HIGH with LOW < HIGH, both finite".into()),
+    }
+}
+
+#[cfg(test)]
+mod fuzz {
+    use oblivio_fuzz::{Random, Target, fuzz};
+
+    use super::{bounds, delimiter};
+    use crate::cmd::{audit, fit};
+
+    /// Settings with numbers in them: read or refused, and what was read are numbers.
+    #[test]
+    fn damaged_settings() {
+        let whole = [
+            "age=17:99",
+            "-1.5:2e3",
+            "beta=0.05",
+            "adversary-r2=0.1",
+            "auto",
+            "1e-3",
+            "\\t",
+            ";",
+        ];
+        let words = [
+            "age", "=", ":", "-", "1e308", "-1e308", "inf", "NaN", "0", "beta", ",", "é",
+        ];
+        let target = Target {
+            name: "settings",
+            usual: 20_000,
+            memory: 1 << 20,
+            memory_per_byte: 4096,
+        };
+        let make = |random: &mut Random| {
+            let mut bytes = random.pick(&whole).as_bytes().to_vec();
+            match random.below(3) {
+                0 => {
+                    let count = 1 + random.below(6);
+                    bytes = (0..count)
+                        .flat_map(|_| random.pick(&words).bytes())
+                        .collect();
+                }
+                1 => random.damage(&mut bytes),
+                _ => {}
+            }
+            bytes
+        };
+        let read = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes);
+            let range = bounds(&text);
+            if let Ok((_, low, high)) = &range {
+                assert!(low < high && low.is_finite() && high.is_finite());
+            }
+            range.is_ok()
+                | delimiter(&text).is_ok()
+                | text.parse::<audit::Limit>().is_ok()
+                | text.parse::<fit::Alpha>().is_ok()
+        };
+        let seeds = whole.map(|text| text.as_bytes().to_vec());
+        fuzz(target, &seeds, make, read);
     }
 }

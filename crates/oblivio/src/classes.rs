@@ -195,11 +195,14 @@ impl Classes {
     }
 
     pub(crate) fn is_sound(&self) -> bool {
-        self.labels.len() >= 2
+        (2..=MOST_CLASSES).contains(&self.labels.len())
             && self.thresholds.len() == self.decisions()
             && self.thresholds.iter().all(|t| t.is_finite())
     }
 }
+
+/// The most classes. Each has offsets of its own, so their number bounds what is made of the cells in a file.
+pub(crate) const MOST_CLASSES: usize = 100;
 
 pub(crate) fn decisions(classes: usize) -> usize {
     if classes == 2 { 1 } else { classes }

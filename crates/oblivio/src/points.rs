@@ -134,6 +134,15 @@ impl<'a> Points<'a> {
 
 /// Refuses weights that do not say how often rows count.
 pub(crate) fn check_weights(weights: &[f64], rows: usize) -> Result<()> {
+    check_each_weight(weights, rows)?;
+    if rows > 0 && weights.iter().all(|w| *w == 0.0) {
+        return Err(wrong_weight("positive for some row", 0.0));
+    }
+    Ok(())
+}
+
+/// The same for some of the rows, which may all count nothing.
+pub(crate) fn check_each_weight(weights: &[f64], rows: usize) -> Result<()> {
     if weights.len() != rows {
         return Err(Error::Length {
             what: "the weights",
@@ -141,19 +150,17 @@ pub(crate) fn check_weights(weights: &[f64], rows: usize) -> Result<()> {
             needed: rows,
         });
     }
-    let refuse = |expected, value: f64| {
-        Err(Error::InvalidParameter {
-            name: "a weight",
-            expected,
-            value: value.to_string(),
-        })
-    };
     match weights.iter().find(|w| !(**w >= 0.0 && w.is_finite())) {
-        Some(weight) => refuse("zero or a positive finite number", *weight),
-        None if rows > 0 && weights.iter().all(|w| *w == 0.0) => {
-            refuse("positive for some row", 0.0)
-        }
+        Some(weight) => Err(wrong_weight("zero or a positive finite number", *weight)),
         None => Ok(()),
+    }
+}
+
+fn wrong_weight(expected: &'static str, value: f64) -> Error {
+    Error::InvalidParameter {
+        name: "a weight",
+        expected,
+        value: value.to_string(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A fitted model: one kernel expansion and one offset per cell.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use faer::{Col, Mat};
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,8 @@ use crate::watch::Watch;
 /// Serving needs the kernel at the expansion's points and one look-up; no oblivious matrix is formed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictor {
-    pub(crate) basis: Basis,
+    /// Several scores may have one.
+    pub(crate) basis: Arc<Basis>,
     pub(crate) coefficients: Vec<f64>,
     pub(crate) intercept: f64,
     pub(crate) offsets: Option<Offsets>,
@@ -299,7 +301,7 @@ impl Predictor {
         }
         let (points, coefficients): (Vec<&[f64]>, Vec<f64>) = merged.into_values().unzip();
         Self {
-            basis: Basis::of_points(kernel, Points::of_rows(&points)),
+            basis: Basis::of_points(kernel, Points::of_rows(&points)).into(),
             coefficients,
             intercept,
             offsets,

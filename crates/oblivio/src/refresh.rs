@@ -8,7 +8,7 @@ use crate::learn::dot;
 use crate::moments::{CellFeatures, Moments, SAMPLE, SensitivePlan, SensitiveSums, Sums};
 use crate::named::Named;
 use crate::partition::{Partition, Place, Smooth, Uses};
-use crate::points::Points;
+use crate::points::{Points, check_each_weight};
 use crate::predictor::{Offsets, Predictor, SmoothOffsets};
 use crate::sensitive::Sensitive;
 use crate::spread::Spread;
@@ -61,21 +61,21 @@ impl Renewal {
     }
 }
 
-/// How the score before the offset has moved in one cell since the fit.
+/// How the score before the offset has moved in one cell since its means were estimated: at the fit, or by the last refresh.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drift {
     /// The cell in words.
     pub label: String,
     /// Its new rows.
     pub rows: usize,
-    /// The mean of h at the fit.
+    /// The mean of h until now.
     pub before: f64,
-    /// The mean of h over the new rows; that of the fit where there are none.
+    /// The mean of h over the new rows; that until now where there are none.
     pub after: f64,
     /// $z_c = (\bar h_c^{new} - \bar h_c^{old})/(s_c\sqrt{1/n_c^{new} + 1/n_c^{old}})$ with $s_c$ the standard deviation of h over the
     /// new rows of the cell; `None` where they have none.
     pub z: Option<f64>,
-    /// The offset at the fit, and the one from now on.
+    /// The offset until now, and the one from now on.
     pub offsets: (f64, f64),
     /// Whether there were too few new rows, so that the cell keeps its mean and its share of the population; see [`SmallCells::Keep`].
     pub kept: bool,
@@ -150,7 +150,7 @@ impl Predictor {
             });
         }
         let plan = moments.plan();
-        if plan.map.basis != self.basis {
+        if plan.map.basis != *self.basis {
             return Err(Error::UnlikeMoments {
                 problem: "the predictor has other landmarks",
             });
@@ -278,6 +278,16 @@ impl Refresh {
         weights: Option<&[f64]>,
         watch: &Watch,
     ) -> Result<()> {
+        if sensitive.len() != points.len() {
+            return Err(Error::Length {
+                what: "the sensitive part",
+                found: sensitive.len(),
+                needed: points.len(),
+            });
+        }
+        if let Some(weights) = weights {
+            check_each_weight(weights, points.len())?;
+        }
         let mut complete = vec![false; points.len()];
         for row in self
             .predictor
@@ -293,6 +303,9 @@ impl Refresh {
         let prediction = self.predictor.predict(points, Some(sensitive), watch)?;
         self.uses = self.uses.plus(prediction.uses);
         let assignment = prediction.assignment.unwrap_or_default();
+        for (complete, unplaced) in complete.iter_mut().zip(&assignment.unplaced) {
+            *complete &= !unplaced;
+        }
         if let Some(sampled) = &mut self.sampled {
             let counting = |row: usize| weights.map_or(1.0, |weights| weights[row]);
             let counted: Vec<f64> = (0..points.len())

@@ -5,7 +5,7 @@ use oblivio::learn::Learner;
 use oblivio::{
     AlignMethod, AlignRule, Column, Components, Dependence, Error, Estimator, Held, IntervalSource,
     Missing, Mode, Model, Points, Predictor, Reduce, Reference, Renewal, Roles, Scaling, Selection,
-    Sensitive, Settings, SmallCells, Step, Watch, correlation_ratio, version_of,
+    Sensitive, Settings, SmallCells, Step, UnseenCategory, Watch, correlation_ratio, version_of,
 };
 
 const ROWS: usize = 90;
@@ -415,6 +415,75 @@ fn a_refresh_refuses_small_cells_and_keeps_a_history() {
             panic!("a refresh");
         };
         assert_eq!(refreshed.kept, [1]);
+    }
+}
+
+/// Nothing is known of the S of such rows, so they are no reason to change a regression on S.
+#[test]
+fn rows_of_an_unseen_category_change_nothing_in_a_refresh() {
+    for estimator in [Estimator::Cells, Estimator::Smooth, Estimator::Linear] {
+        for align in [None, Some(AlignMethod::LocationScale)] {
+            let strength = 1.0;
+            let mut settings = Settings {
+                align: align.map(|method| AlignRule { method, strength }),
+                ..Settings::default()
+            };
+            settings.partition.estimator = estimator;
+            settings.partition.policies.category = UnseenCategory::Population;
+            let model = fitted(&[2, 3], 4, &settings);
+            let refreshed = |strangers: usize| {
+                let mut rows = table(7000, 200 + strangers);
+                let sex = |i: usize| Some(if i < 200 { ["F", "M"][i % 2] } else { "X" });
+                rows[2] = Column::texts("sex", (0..200 + strangers).map(sex));
+                let (points, _) = model.encoder.encode(&rows).unwrap();
+                let sensitive = Sensitive::new(rows[2..4].to_vec(), rows[2].len()).unwrap();
+                let mut refresh = model.predictor().refresh().unwrap();
+                refresh.update(&points, &sensitive, None, &watch()).unwrap();
+                refresh.finish(Renewal::keeping(1)).unwrap()
+            };
+            let ((alone, drift, _), (beside, same_drift, uses)) = (refreshed(0), refreshed(150));
+            assert_eq!(uses.unseen_category, 150);
+            assert_eq!(alone.offsets(), beside.offsets(), "{estimator:?}");
+            assert_eq!(alone.alignment(), beside.alignment(), "{estimator:?}");
+            assert_eq!(drift, same_drift);
+            assert_ne!(alone.offsets(), model.predictor().offsets());
+        }
+    }
+}
+
+#[test]
+fn a_refresh_refuses_rows_and_weights_that_do_not_match() {
+    let model = fitted(&[2], 4, &Settings::default());
+    let (points, sensitive) = later(&model, 100);
+    let count = points.len();
+    let rows: Vec<usize> = (0..count + 1).map(|i| i % count).collect();
+    let mut refresh = model.refresh().unwrap();
+    let mut update = |sensitive: &Sensitive, weights: &[f64]| {
+        refresh.update(&points, sensitive, Some(weights), &watch())
+    };
+    let longer = sensitive.select(&rows);
+    let length = |found| matches!(found, Err(Error::Length { .. }));
+    assert!(length(update(&longer, &vec![1.0; count])));
+    assert!(length(update(&sensitive, &vec![1.0; count - 1])));
+    for weight in [-1.0, f64::NAN, f64::INFINITY] {
+        let refused = update(&sensitive, &vec![weight; count]);
+        assert!(matches!(refused, Err(Error::InvalidParameter { .. })));
+    }
+    assert!(update(&sensitive, &vec![0.0; count]).is_ok());
+}
+
+#[test]
+fn the_card_keeps_the_rows_of_each_cell_at_the_fit() {
+    let mut model = fitted(&[2], 4, &Settings::default());
+    assert!(model.card.cell_rows.is_empty());
+    for few in [40, 60] {
+        let (points, sensitive) = later(&model, few);
+        let mut refresh = model.refresh().unwrap();
+        refresh.update(&points, &sensitive, None, &watch()).unwrap();
+        model = refresh.finish(Renewal::keeping(1), None).unwrap().model;
+        assert_eq!(model.card.cell_rows, [45, 45]);
+        let counts = model.predictor().offsets().unwrap().partition.counts();
+        assert_eq!(counts, [100, few]);
     }
 }
 

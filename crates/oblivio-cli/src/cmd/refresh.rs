@@ -18,7 +18,7 @@ use crate::table::{self, ReadOptions};
 
 /// Renew a model's offsets by new rows
 ///
-/// The rows need no target. Says how far the mean score of every cell has drifted since the fit, in standard errors.
+/// The rows need no target. Says how far the mean score of every cell has drifted since the fit or the last refresh, in standard errors.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Model file
@@ -115,10 +115,10 @@ fn as_json(model: &Model, rows: usize, drifts: &[Vec<Drift>]) -> serde_json::Val
         json!({
             "cell": drift.label,
             "rows": drift.rows,
-            "mean-at-fit": drift.before,
+            "mean-before": drift.before,
             "mean-now": drift.after,
             "z": drift.z,
-            "offset-at-fit": drift.offsets.0,
+            "offset-before": drift.offsets.0,
             "offset-now": drift.offsets.1,
             "kept": drift.kept,
         })
@@ -159,7 +159,7 @@ fn print(
 fn print_drift(args: &Args, drift: &[Drift], out: &mut dyn Write) -> std::io::Result<()> {
     let mut grid = Grid::new();
     grid.load_style(presets::NOTHING);
-    grid.set_header(["cell", "rows", "at the fit", "now", "z"]);
+    grid.set_header(["cell", "rows", "before", "now", "z"]);
     for cell in drift {
         let z = cell.z.map_or("-".into(), |z| format!("{z:.1}"));
         grid.add_row([

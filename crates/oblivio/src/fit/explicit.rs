@@ -350,7 +350,7 @@ impl StreamFit {
             0.0
         };
         Predictor {
-            basis: self.plan.map.basis.clone(),
+            basis: self.plan.map.basis.clone().into(),
             coefficients: coefficients.iter().copied().collect(),
             intercept: linear.intercept,
             offsets: self

@@ -293,7 +293,7 @@ impl Turned {
             offsets.partition.counts().iter().sum()
         });
         let mut predictor = Predictor {
-            basis: self.features.map.basis.clone(),
+            basis: self.features.map.basis.clone().into(),
             coefficients: self.coefficients(&answer.weights),
             intercept: answer.intercept,
             offsets,

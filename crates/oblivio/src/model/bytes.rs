@@ -1,5 +1,7 @@
 //! A fitted regression or classifier as bytes.
 
+use std::sync::Arc;
+
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
@@ -201,11 +203,11 @@ impl Model {
                 && classes_sound,
             "the number of its classes",
         )?;
-        let basis = Basis {
+        let basis = Arc::new(Basis {
             kernel,
             points: Points::new(values, shape[1])?,
             shape: header.basis,
-        };
+        });
         let count = basis.len();
         require(
             shape[1] == header.encoder.width()
@@ -223,12 +225,13 @@ impl Model {
         }
         let partition = header.cells.as_ref().map(|of| &of.partition);
         let features = partition.and_then(|of| of.smooth.as_ref());
+        let is_smooth = features.is_some();
         let features = features.map_or(0, Smooth::len);
         let aligns = |other: &Other| {
             other.alignment.as_ref().is_none_or(|alignment| {
                 let known = match alignment.cells() {
-                    Some(known) => known <= cells,
-                    None => alignment.features() == Some(features),
+                    Some(known) => known <= cells && !is_smooth,
+                    None => alignment.features() == Some(features) && is_smooth,
                 };
                 cells > 0 && alignment.is_sound() && known
             })
@@ -242,7 +245,7 @@ impl Model {
         require(header.card.history.iter().all(sound), "its history")?;
         let smooth = smooth_offsets(partition, &smooth, own.len())?;
         let scorer = |(k, other): (usize, &Other)| Predictor {
-            basis: basis.clone(),
+            basis: Arc::clone(&basis),
             coefficients: coefficients[k * count..(k + 1) * count].to_vec(),
             intercept: other.intercept,
             offsets: header.cells.as_ref().map(|of| Offsets {
@@ -262,7 +265,8 @@ impl Model {
             fallback.read(&tensors, &mut scorers)?;
         }
         let residuals = [&header.intervals, &header.fallback_intervals];
-        IntervalsHeader::read_both(residuals, &tensors, cells.max(1), &mut scorers)?;
+        let regression = scorers.iter_mut().filter(|_| header.classes.is_none());
+        IntervalsHeader::read_both(residuals, &tensors, cells.max(1), regression.collect())?;
         Ok(Self {
             encoder: header.encoder,
             scorers,
@@ -298,11 +302,15 @@ impl Fallback {
     /// Gives every score its model for rows without sensitive values.
     fn read(&self, tensors: &SafeTensors, scorers: &mut [Predictor]) -> Result<()> {
         let (coefficients, _) = numbers(tensors, "fallback-coefficients", 1)?;
-        let mut basis = scorers[0].basis.clone();
+        let mut basis = Arc::clone(&scorers[0].basis);
         if self.own_points {
             let (values, shape) = numbers(tensors, "fallback-points", 2)?;
             require(shape[1] == basis.dim(), "the points of its fallback")?;
-            basis.points = Points::new(values, shape[1])?;
+            basis = Arc::new(Basis {
+                kernel: basis.kernel.clone(),
+                points: Points::new(values, shape[1])?,
+                shape: basis.shape,
+            });
         }
         let count = basis.len();
         require(
@@ -315,7 +323,7 @@ impl Fallback {
         let own = self.intercepts.iter().zip(coefficients.chunks(count));
         for (scorer, (intercept, coefficients)) in scorers.iter_mut().zip(own) {
             scorer.fallback = Some(Box::new(Predictor {
-                basis: basis.clone(),
+                basis: Arc::clone(&basis),
                 coefficients: coefficients.to_vec(),
                 intercept: *intercept,
                 offsets: None,

@@ -144,6 +144,12 @@ impl ModelRefresh<'_> {
                 .filter(|z| z.is_finite())
                 .reduce(f64::max),
         };
+        if let (true, Some(offsets)) = (
+            model.card.cell_rows.is_empty(),
+            self.model.predictor().offsets(),
+        ) {
+            model.card.cell_rows = offsets.partition.counts().to_vec();
+        }
         let change = Change::new(Step::Refresh(refreshed), date);
         model.card.history.push(change);
         Ok(Renewed {

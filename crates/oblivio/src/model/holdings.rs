@@ -47,7 +47,7 @@ impl Model {
         let own = other.filter(|other| *other != basis && other.holds_rows());
         let partition = self.predictor().offsets().map(|of| &of.partition);
         let mut holdings = Holdings::of(basis, self.card.components.is_some(), partition);
-        holdings.rows += own.map_or(0, Basis::len);
+        holdings.rows += own.map_or(0, |basis| basis.len());
         holdings
     }
 }

@@ -35,21 +35,29 @@ impl IntervalsHeader {
         sizes.chain(mass).copied().collect()
     }
 
-    /// Gives the score of a regression its intervals of so many cells, and its fallback those of its own. Several scores have none.
+    /// Gives the score of a regression its intervals of so many cells, and its fallback those of its own. Classes have none.
     pub(super) fn read_both(
         [own, spare]: [&Option<Self>; 2],
         tensors: &SafeTensors,
         cells: usize,
-        scorers: &mut [Predictor],
+        mut regressions: Vec<&mut Predictor>,
     ) -> Result<()> {
-        let [scorer] = scorers else {
-            return require(own.is_none(), "the number of its intervals");
+        let [scorer] = &mut regressions[..] else {
+            return require(
+                own.is_none() && spare.is_none(),
+                "the number of its intervals",
+            );
         };
         if let Some(own) = own {
             scorer.intervals = Some(own.read(tensors, "intervals", cells)?);
         }
-        if let (Some(spare), Some(fallback)) = (spare, &mut scorer.fallback) {
-            fallback.intervals = Some(spare.read(tensors, "fallback-intervals", cells)?);
+        if let Some(spare) = spare {
+            let spare = spare.read(tensors, "fallback-intervals", cells)?;
+            require(scorer.fallback.is_some(), "the intervals of its fallback")?;
+            scorer
+                .fallback
+                .iter_mut()
+                .for_each(|fallback| fallback.intervals = Some(spare.clone()));
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The classes of a target column.
 
-use crate::classes::Classes;
+use crate::classes::{Classes, MOST_CLASSES};
 use crate::column::{Column, MISSING, Values};
 use crate::error::{Error, Result};
 use crate::learn::Learner;
@@ -108,7 +108,7 @@ impl Labels {
             });
         }
         // Ids and measurements are no classes; learning each against the rest would take for ever.
-        if self.len() > MOST {
+        if self.len() > MOST_CLASSES {
             return Err(Error::InvalidParameter {
                 name: "number of classes",
                 expected: "at most 100; use ridge regression for a continuous target",
@@ -142,6 +142,3 @@ impl Labels {
         }
     }
 }
-
-/// More distinct values than this are not classes.
-const MOST: usize = 100;

@@ -12,6 +12,8 @@ mod reduce;
 mod row;
 mod transformer;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 pub use self::container::{kind_of, version_of};
@@ -22,7 +24,7 @@ pub use self::moments::Checkpoint;
 pub use self::reduce::{Loss, Reduce, Reduction};
 pub use self::row::{RowColumn, RowModel, RowPrediction};
 pub use self::transformer::{KernelModel, KernelSettings, Transformer};
-use crate::basis::Shape;
+use crate::basis::{Basis, Shape};
 use crate::classes::Classes;
 use crate::column::Column;
 use crate::dependence::Dependence;
@@ -90,6 +92,9 @@ pub struct Card {
     /// and in files of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependence: Vec<Dependence>,
+    /// The reference rows of each cell at the fit, once a refresh has put others in their place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cell_rows: Vec<usize>,
     /// What was done to the model since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Change>,
@@ -292,6 +297,7 @@ impl Card {
             uses: summary.uses,
             warnings: summary.warnings.iter().map(Warning::to_string).collect(),
             dependence: summary.dependence.into_iter().collect(),
+            cell_rows: Vec::new(),
             history: Vec::new(),
         }
     }
@@ -346,9 +352,13 @@ fn prune(scorers: &mut [&mut Predictor]) {
     if first.basis.shape != Shape::Points || kept.is_empty() || kept.len() == points {
         return;
     }
-    let rows = first.basis.points.select(&kept);
+    let basis = Arc::new(Basis {
+        kernel: first.basis.kernel.clone(),
+        points: first.basis.points.select(&kept),
+        shape: first.basis.shape,
+    });
     for scorer in scorers {
-        scorer.basis.points = rows.clone();
+        scorer.basis = Arc::clone(&basis);
         scorer.coefficients = kept.iter().map(|&i| scorer.coefficients[i]).collect();
     }
 }

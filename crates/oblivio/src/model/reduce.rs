@@ -195,7 +195,7 @@ impl Span {
     /// With $\Pi h = w_0\cdot f$ and r = h − Πh at the points, h' has the weights $w_0 + d$ for $d = (F^\top F + \tau I)^{-1}F^\top r$, and c is
     /// the mean of r − d·f. As h − Πh is orthogonal to the span, $\|h - h'\|^2 = \sum_jg_jr_j + \|d\|^2$.
     fn put(&self, scorer: &mut Predictor, watch: &Watch) -> Result<Loss> {
-        let old = std::mem::replace(&mut scorer.basis, self.map.basis.clone());
+        let old = std::mem::replace(&mut scorer.basis, self.map.basis.clone().into());
         let coefficients = std::mem::take(&mut scorer.coefficients);
         let root = self.map.root();
         let at_landmarks = old.expansion(&self.map.basis.points, &coefficients, watch)?;

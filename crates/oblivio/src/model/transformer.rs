@@ -9,7 +9,7 @@ use crate::column::Column;
 use crate::conditional_mean::ConditionalMean;
 use crate::conditioning::{Observed, Of};
 use crate::encoder::{Encoder, find};
-use crate::error::{Result, Warning};
+use crate::error::{Error, Result, Warning};
 use crate::features::{CellShifts, ObliviousFeatures};
 use crate::kernel::{Gamma, Kernel};
 use crate::landmarks::FeatureMap;
@@ -150,6 +150,9 @@ impl Transformer {
     }
 }
 
+/// The most cells of an oblivious kernel: their means have inner products with each other.
+const MOST_CELLS: usize = 1 << 13;
+
 /// The settings of an oblivious kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelSettings {
@@ -207,6 +210,13 @@ impl KernelModel {
         let of = Of::Features(&kernel, &points);
         let table = Observed::new(&sensitive, &weights, of, settings.seed);
         let (partition, warnings) = Partition::conditioned(&settings.partition, table, watch)?;
+        if partition.len() > MOST_CELLS {
+            return Err(Error::InvalidParameter {
+                name: "the number of cells of a kernel",
+                expected: "at most 8192; use fewer cells or columns",
+                value: partition.len().to_string(),
+            });
+        }
         let assignment = partition.assign(&sensitive)?;
         let mean = ConditionalMean::of(kernel, points, &assignment, &weights, &partition, watch)?;
         let map = ObliviousMap::new(mean, settings.strength)?;
@@ -261,6 +271,17 @@ impl KernelModel {
         let features = header.partition.smooth.as_ref().map_or(0, Smooth::len);
         let kernel: Kernel = header.kernel.parse()?;
         let count = header.partition.len();
+        let mut rows = vec![0usize; count];
+        for cell in &header.cells {
+            if let Some(rows) = rows.get_mut(*cell as usize) {
+                *rows += 1;
+            }
+        }
+        // The inner products of the cells' means are a square: cells that no row is in would take memory the file does not account for.
+        require(
+            rows.iter().all(|rows| *rows > 0) && count <= MOST_CELLS,
+            "the rows of its cells",
+        )?;
         require(
             header.encoder.is_sound() && shape[1] == header.encoder.width(),
             "the encoding of its columns",

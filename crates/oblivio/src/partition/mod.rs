@@ -85,6 +85,8 @@ pub struct Assignment {
     /// The features of S on which the shift is a regression, centred over the reference rows, one row in each column; `None`
     /// where the shift is that of the cell.
     pub smooth: Option<Mat<f64>>,
+    /// Beside them, whether a row has no place among those features, so that nothing is known of its S; empty without features.
+    pub unplaced: Vec<bool>,
     /// How often a policy was used.
     pub uses: Uses,
 }
@@ -222,6 +224,7 @@ impl Assignment {
             }
             (mine, theirs) => mine.or(theirs),
         };
+        self.unplaced.extend(other.unplaced);
         self.uses = self.uses.plus(other.uses);
     }
 
@@ -251,6 +254,10 @@ impl Assignment {
             smooth: self.smooth.as_ref().map(|features| {
                 Mat::from_fn(features.nrows(), rows.len(), |a, i| features[(a, rows[i])])
             }),
+            unplaced: rows
+                .iter()
+                .filter_map(|&i| self.unplaced.get(i).copied())
+                .collect(),
             uses: self.uses,
         }
     }
@@ -457,18 +464,19 @@ impl Partition {
             }
             cells.push(cell);
         }
-        let smooth = match &self.smooth {
-            None => None,
+        let (smooth, unplaced) = match &self.smooth {
+            None => (None, Vec::new()),
             Some(smooth) => {
                 let rows = smooth.rows(sensitive)?;
                 uses = rows.uses;
-                Some(smooth.centred(&rows))
+                (Some(smooth.centred(&rows)), rows.unplaced)
             }
         };
         Ok(Assignment {
             cells,
             mixtures,
             smooth,
+            unplaced,
             uses,
         })
     }

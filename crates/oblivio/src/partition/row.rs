@@ -74,7 +74,7 @@ impl PartitionRow {
                 cells: vec![0],
                 mixtures: vec![vec![0.0; partition.len()]],
                 smooth: smooth.map(|smooth| Mat::zeros(smooth.len(), 1)),
-                uses: Uses::default(),
+                ..Assignment::default()
             },
         };
         // The cells are looked up in a tree that is made when it is first needed: now.

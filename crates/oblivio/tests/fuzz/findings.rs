@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use oblivio::{
-    Batch, CellCount, Checkpoint, Column, Estimator, Model, Moments, Offsets, Sensitive, Settings,
-    Survey, Training,
+    Batch, CellCount, Checkpoint, Column, Estimator, KernelModel, Model, Moments, Offsets,
+    Sensitive, Settings, Survey, Training,
 };
 use oblivio_fuzz::File;
 use serde_json::{Value, json};
@@ -139,4 +139,40 @@ fn rows_of_no_weight_and_a_new_category_can_be_merged() {
             assert!(scores.unwrap().scores.iter().all(|score| score.is_finite()));
         }
     }
+}
+
+/// Points and cells were read again for every class, however many a file announced.
+#[test]
+fn more_classes_than_a_fit_allows_are_refused() {
+    let three = Model::from_bytes(&seeds::models()[11]).unwrap();
+    for (classes, read) in [(100, true), (101, false)] {
+        let mut model = three.clone();
+        model.scorers = vec![three.predictor().clone(); classes];
+        let known = model.classes.as_mut().unwrap();
+        known.labels = (0..classes).map(|k| k.to_string()).collect();
+        known.thresholds = vec![0.0; classes];
+        let bytes = model.to_bytes().unwrap();
+        assert_eq!(Model::from_bytes(&bytes).is_ok(), read);
+    }
+}
+
+/// The cells' means have inner products with each other: a square that no row accounted for.
+#[test]
+fn cells_of_a_kernel_that_no_row_is_in_are_refused() {
+    let bytes = &seeds::kernels()[0];
+    assert!(KernelModel::from_bytes(bytes, &watch()).is_ok());
+    let empty = saying(bytes, "/header/cells", json!(vec![0; ROWS]));
+    assert!(KernelModel::from_bytes(&empty, &watch()).is_err());
+}
+
+/// Every prediction failed.
+#[test]
+fn an_alignment_by_another_s_than_the_offsets_is_refused() {
+    let seeds = seeds::models();
+    let [by_cells, smoothly] = [9, 10].map(|k| File::of(&seeds[k]).document());
+    let place = "/header/alignment";
+    let of = |document: &Value| document.pointer(place).unwrap().clone();
+    assert!(Model::from_bytes(&saying(&seeds[9], place, of(&by_cells))).is_ok());
+    assert!(Model::from_bytes(&saying(&seeds[10], place, of(&by_cells))).is_err());
+    assert!(Model::from_bytes(&saying(&seeds[9], place, of(&smoothly))).is_err());
 }

@@ -1,8 +1,9 @@
 //! What anyone does with a file: read it, and use what was read.
 
 use oblivio::{
-    Checkpoint, Column, Encoder, Estimator, Features, KernelModel, Kind, Model, Moments, Release,
-    Renewal, Scaling, Sensitive, Share, Survey, Transformer,
+    Checkpoint, Column, Encoder, Estimator, Features, KernelModel, Kind, Model, Moments,
+    OnnxSettings, Reduce, Release, Renewal, RowModel, Scaling, Sensitive, Share, Survey,
+    Transformer, Value,
 };
 
 use crate::seeds::{self, watch};
@@ -42,7 +43,7 @@ fn sensitive_of(table: &[Column], columns: &[(&str, Kind)]) -> Option<Sensitive>
     Sensitive::new(columns.iter().filter_map(named).collect(), 4).ok()
 }
 
-/// Predicts, decides, refreshes and writes again.
+/// Predicts with intervals, decides, refreshes, reduces, exports and writes again.
 pub fn model(bytes: &[u8]) -> bool {
     let Ok(model) = Model::from_bytes(bytes) else {
         return false;
@@ -54,6 +55,9 @@ pub fn model(bytes: &[u8]) -> bool {
     let columns = partition.map_or(Vec::new(), |partition| partition.columns().collect());
     for table in tables(&model.encoder, &columns) {
         if let Ok(predictions) = model.predict(&table, &watch()) {
+            for (scorer, prediction) in model.scorers.iter().zip(&predictions) {
+                let _ = scorer.interval(prediction, 0.8);
+            }
             for row in 0..4 {
                 let scores: Vec<f64> = predictions.iter().map(|p| p.scores[row]).collect();
                 if let Some(classes) = &model.classes {
@@ -76,7 +80,22 @@ pub fn model(bytes: &[u8]) -> bool {
             let _ = (partition.label(cell), partition.brief(cell));
         }
     }
-    let _ = model.to_bytes();
+    let _ = (model.to_bytes(), model.holdings());
+    let _ = model.to_onnx(OnnxSettings::default());
+    let to = Reduce {
+        landmarks: 2,
+        seed: 0,
+    };
+    if let Ok((small, _)) = model.reduce(to, None, &watch()) {
+        let _ = small.to_bytes();
+    }
+    let mut rows = RowModel::new(model);
+    for value in [Value::Number(17.5), Value::Text("F"), Value::Missing] {
+        let row = vec![value; rows.schema().len()];
+        let _ = rows
+            .predict(&row)
+            .map(|prediction| prediction.scores.to_vec());
+    }
     true
 }
 
@@ -89,7 +108,8 @@ pub fn transformer(bytes: &[u8]) -> bool {
     for table in tables(&transformer.encoder, &columns) {
         let _ = transformer.transform(&table, &watch());
     }
-    let _ = transformer.to_bytes();
+    let _ = (transformer.to_bytes(), transformer.holdings());
+    let _ = transformer.to_onnx(OnnxSettings::default());
     true
 }
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use oblivio::learn::{Intercept, Learner};
 use oblivio::{
     AlignMethod, AlignRule, Batch, Binning, CellCount, Checkpoint, Column, Components, Encoder,
-    Estimator, FeatureSettings, KernelModel, KernelSettings, Missing, Mode, Model, Moments, Points,
-    Reference, ReleaseMethod, ReleaseSettings, Roles, Scaling, Sensitive, SensitiveRows, Settings,
-    Share, StreamFit, Survey, Training, Transformer, Watch,
+    Estimator, FeatureSettings, IntervalSource, KernelModel, KernelSettings, Missing, Mode, Model,
+    Moments, Points, Reduce, Reference, ReleaseMethod, ReleaseSettings, Renewal, Roles, Scaling,
+    Selection, Sensitive, SensitiveRows, Settings, Share, StreamFit, Survey, Training, Transformer,
+    Watch,
 };
 
 pub const ROWS: usize = 12;
@@ -99,6 +100,16 @@ pub fn models() -> Vec<Vec<u8>> {
     };
     fallback.partition.policies.missing = Missing::SensitiveFree;
     let sex = (0..ROWS).map(|i| (i != 5).then_some(["F", "M"][i % 2]));
+    let with_intervals = |intervals, settings: &Settings| Settings {
+        intervals: Some(intervals),
+        ..settings.clone()
+    };
+    let sex = Column::texts("sex", sex);
+    let mut waves = on_landmarks(Estimator::Cells);
+    waves.components = waves.components.map(|components| Components {
+        selection: Selection::Fourier,
+        ..components
+    });
     let classifier = |learner, mode| Settings {
         learner,
         mode,
@@ -111,7 +122,7 @@ pub fn models() -> Vec<Vec<u8>> {
         fitted(both, y, &joined),
         fitted(&table[3..4], y, &bounded),
         fitted(&[], y, &plain),
-        fitted(&[Column::texts("sex", sex)], y, &fallback),
+        fitted(std::slice::from_ref(&sex), y, &fallback),
         fitted(both, y, &on_landmarks(Estimator::Cells)),
         fitted(
             both,
@@ -130,7 +141,32 @@ pub fn models() -> Vec<Vec<u8>> {
             class,
             &classifier(Learner::Logistic, Mode::Oblivious),
         ),
+        fitted(
+            both,
+            y,
+            &with_intervals(IntervalSource::Loo, &settings(Estimator::Cells)),
+        ),
+        fitted(&[sex], y, &with_intervals(IntervalSource::Folds, &fallback)),
+        fitted(both, y, &waves),
+        changed(&fitted(both, y, &settings(Estimator::Cells))),
     ]
+}
+
+/// The model, reduced and then refreshed.
+fn changed(bytes: &[u8]) -> Vec<u8> {
+    let model = Model::from_bytes(bytes).unwrap();
+    let to = Reduce {
+        landmarks: 5,
+        seed: 0,
+    };
+    let (model, _) = model.reduce(to, Some("a day".into()), &watch()).unwrap();
+    let table = table();
+    let (points, _) = model.encoder.encode(&table).unwrap();
+    let sensitive = Sensitive::new(table[2..4].to_vec(), ROWS).unwrap();
+    let mut refresh = model.refresh().unwrap();
+    refresh.update(&points, &sensitive, None, &watch()).unwrap();
+    let renewed = refresh.finish(Renewal::keeping(1), None).unwrap();
+    renewed.model.to_bytes().unwrap()
 }
 
 /// How the columns of the table become points, those, and the sensitive columns.

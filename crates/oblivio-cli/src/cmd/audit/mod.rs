@@ -14,6 +14,8 @@ use rayon::ThreadPool;
 use serde_json::{Value, json};
 
 pub(crate) use self::args::Args;
+#[cfg(test)]
+pub(crate) use self::gate::Limit;
 use self::gate::{Side, Verdict, verdicts};
 use self::page::Report;
 pub(super) use self::print::measures;

@@ -15,8 +15,8 @@ use oblivio::{GridPoint, Mode, Model, Named, Summary, Transformer, Warning};
 use rayon::ThreadPool;
 use serde_json::json;
 
-pub(crate) use self::args::Args;
-pub(super) use self::args::{Alpha, Options};
+pub(super) use self::args::Options;
+pub(crate) use self::args::{Alpha, Args};
 pub(super) use self::columns::Columns;
 pub(super) use self::memory::{check_memory, say_dropped};
 use self::saved::Saved;
