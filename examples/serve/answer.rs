@@ -1,10 +1,8 @@
 //! Answers, and what is refused: always JSON.
 
-use axum::body::{Body, Bytes};
-use axum::extract::rejection::BytesRejection;
+use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
 /// A request that is not granted: `{"error": …}`, with the number of the row in a batch.
@@ -61,16 +59,4 @@ pub(crate) fn json_response(status: StatusCode, answer: &Json) -> Response {
     let kind = header::HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response
-}
-
-/// Reads the body of a request.
-pub(crate) fn body<T: DeserializeOwned>(
-    bytes: Result<Bytes, BytesRejection>,
-    expected: &str,
-) -> Result<T, Refusal> {
-    let bytes = bytes.map_err(|error| Refusal::new(error.status(), error.body_text()))?;
-    serde_json::from_slice(&bytes).map_err(|error| {
-        let problem = format!("the body is not {expected}: {error}");
-        Refusal::new(StatusCode::BAD_REQUEST, problem)
-    })
 }

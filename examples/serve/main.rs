@@ -10,13 +10,14 @@
 //! A server for a trusted network: it knows nothing of users or encryption, which belong into a proxy in front of it.
 
 mod answer;
+mod body;
 mod row;
 
+use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -24,11 +25,14 @@ use axum::http::StatusCode;
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use oblivio::Model;
-use serde_json::{Map, Value as Json, json};
-use tokio::sync::Semaphore;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use crate::answer::{Refusal, body, json_response};
+use crate::answer::{Refusal, json_response};
+use crate::body::received;
 use crate::row::Service;
 
 /// What a client may ask for.
@@ -42,6 +46,8 @@ struct Limits {
     requests: usize,
     /// How long a request may wait and be worked on.
     time: Duration,
+    /// How long connections may stay open once the server is asked to stop.
+    drain: Duration,
 }
 
 const LIMITS: Limits = Limits {
@@ -49,7 +55,16 @@ const LIMITS: Limits = Limits {
     rows: 10_000,
     requests: 64,
     time: Duration::from_secs(10),
+    drain: Duration::from_secs(15),
 };
+
+/// A request's place among those that are worked on, for as long as anybody works on it.
+#[derive(Clone)]
+struct Place {
+    _permit: Arc<OwnedSemaphorePermit>,
+    /// When nobody waits for the answer any more.
+    until: Instant,
+}
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -59,16 +74,40 @@ async fn main() -> Result<()> {
     let address = address.as_deref().unwrap_or("127.0.0.1:8080");
     let bytes = std::fs::read(&path).with_context(|| format!("cannot read {path}"))?;
     let model = Model::from_bytes(&bytes).with_context(|| path.clone())?;
-    let listener = tokio::net::TcpListener::bind(address).await;
+    let listener = TcpListener::bind(address).await;
     let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
     eprintln!("{path} is served on http://{}", listener.local_addr()?);
-    axum::serve(listener, router(model, LIMITS))
-        .with_graceful_shutdown(asked_to_stop())
-        .await?;
-    Ok(())
+    serve(listener, model, LIMITS, asked_to_stop()).await
 }
 
-/// Ctrl-C, or the signal that service managers send. Requests under way are answered first.
+/// Serves until it is asked to stop. Requests under way are answered first; a client that is silent does not hold it up for longer than
+/// `drain`.
+async fn serve(
+    listener: TcpListener,
+    model: Model,
+    limits: Limits,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Result<()> {
+    let (tell, told) = oneshot::channel();
+    let stop = async {
+        stop.await;
+        tell.send(()).ok();
+    };
+    let server = axum::serve(listener, router(model, limits)).with_graceful_shutdown(stop);
+    let drained = async {
+        told.await.ok();
+        tokio::time::sleep(limits.drain).await;
+    };
+    tokio::select! {
+        served = server => Ok(served?),
+        () = drained => {
+            eprintln!("connections that are still open are closed");
+            Ok(())
+        }
+    }
+}
+
+/// Ctrl-C, or the signal that service managers send.
 async fn asked_to_stop() {
     let interrupted = async { tokio::signal::ctrl_c().await.ok() };
     #[cfg(unix)]
@@ -94,7 +133,7 @@ fn router(model: Model, limits: Limits) -> Router {
         .route("/predict", post(predict))
         .route(
             "/batch",
-            post(move |state, body| batch(state, limits.rows, body)),
+            post(move |state, place, body| batch(state, place, limits.rows, body)),
         )
         .layer(DefaultBodyLimit::max(limits.bytes))
         .layer(middleware::from_fn(move |request, next| {
@@ -114,9 +153,21 @@ fn router(model: Model, limits: Limits) -> Router {
 }
 
 /// One request of those that are worked on at a time, for no longer than is allowed.
-async fn within(time: Duration, gate: Arc<Semaphore>, request: Request, next: Next) -> Response {
+async fn within(
+    time: Duration,
+    gate: Arc<Semaphore>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let until = Instant::now() + time;
     let work = async {
-        let _place = gate.acquire().await;
+        if let Ok(permit) = gate.acquire_owned().await {
+            let place = Place {
+                _permit: Arc::new(permit),
+                until,
+            };
+            request.extensions_mut().insert(place);
+        }
         next.run(request).await
     };
     tokio::time::timeout(time, work).await.unwrap_or_else(|_| {
@@ -133,32 +184,22 @@ async fn predict(
     State(service): State<Arc<Service>>,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Refusal> {
-    let row: Map<String, Json> = body(bytes, "an object of values by column name")?;
+    let row = received(bytes)?;
     let answer = service.with_rows(|rows| service.predict(rows, &row))?;
     Ok(json_response(StatusCode::OK, &answer))
 }
 
 async fn batch(
     State(service): State<Arc<Service>>,
+    Extension(place): Extension<Place>,
     most: usize,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Refusal> {
-    // Thousands of rows take milliseconds: not on a thread that others wait for.
+    // Thousands of rows take milliseconds: not on a thread that others wait for. The place goes along, since work that was begun goes on
+    // when its request is given up.
     let work = tokio::task::spawn_blocking(move || {
-        let batch: Vec<Map<String, Json>> = body(bytes, "an array of objects by column name")?;
-        if batch.len() > most {
-            let problem = format!(
-                "{} rows are more than {most}; send several batches",
-                batch.len()
-            );
-            return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, problem));
-        }
-        let answers = service.with_rows(|rows| {
-            let each = batch.iter().enumerate();
-            each.map(|(number, row)| service.predict(rows, row).map_err(|r| r.in_row(number)))
-                .collect::<Result<Vec<Json>, Refusal>>()
-        })?;
-        Ok(json_response(StatusCode::OK, &Json::Array(answers)))
+        let answers = service.batch(&received(bytes)?, most, place.until)?;
+        Ok(json_response(StatusCode::OK, &answers))
     });
     work.await.unwrap_or_else(|_| {
         Err(Refusal::new(
@@ -168,5 +209,7 @@ async fn batch(
     })
 }
 
+#[cfg(test)]
+mod fixture;
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,14 @@
 //! From an object by column name to a score.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use axum::http::StatusCode;
 use oblivio::{Error, Kind, Model, RowColumn, RowModel, RowPrediction, Uses, Value, nearest};
 use serde_json::{Map, Value as Json, json};
 
 use crate::answer::Refusal;
+use crate::body::{self, Entry, Row};
 
 /// A model, and as many scorers of rows as were busy at once.
 pub(crate) struct Service {
@@ -47,26 +49,41 @@ impl Service {
         result
     }
 
+    /// The answers for the rows of a batch; given up when nobody waits for them any more.
+    pub(crate) fn batch(&self, json: &[u8], most: usize, until: Instant) -> Result<Json, Refusal> {
+        let batch = body::rows(json, most)?;
+        self.with_rows(|rows| {
+            let each = batch.iter().enumerate();
+            each.map(|(number, row)| {
+                if Instant::now() > until {
+                    let problem = format!("the time was up after {number} rows");
+                    return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, problem));
+                }
+                let found = self.predict(rows, row.get().as_bytes());
+                found.map_err(|refusal| refusal.in_row(number))
+            })
+            .collect()
+        })
+    }
+
     /// The answer for one row.
-    pub(crate) fn predict(
-        &self,
-        rows: &mut RowModel,
-        row: &Map<String, Json>,
-    ) -> Result<Json, Refusal> {
+    pub(crate) fn predict(&self, rows: &mut RowModel, json: &[u8]) -> Result<Json, Refusal> {
         let schema = self.first.schema();
-        let known = || schema.iter().map(|column| column.name.as_str());
-        if let Some(name) = row.keys().find(|name| !known().any(|own| own == *name)) {
-            let hint = nearest(name, known());
+        let row = Row::read(json, schema)?;
+        if let Some(name) = row.unknown {
+            let hint = nearest(&name, schema.iter().map(|column| column.name.as_str()));
             let hint = hint.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
             let problem = format!("the model has no column `{name}`{hint}");
             return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, problem));
         }
+        let each = || schema.iter().zip(&row.entries);
+        let has_apart = each().any(|(column, entry)| !column.is_feature && entry.is_some());
         let mut values = Vec::with_capacity(schema.len());
-        for column in schema {
-            match row.get(&column.name) {
-                Some(value) => values.push(read(&column.name, value)?),
+        for (column, entry) in each() {
+            match entry {
+                Some(entry) => values.push(value(&column.name, entry)?),
                 // What is no feature can be left out, with all others that are none.
-                None if !column.is_feature && !row.keys().any(|name| self.is_apart(name)) => break,
+                None if !column.is_feature && !has_apart => break,
                 None => {
                     return Err(Refusal::from(Error::UnknownColumn {
                         name: column.name.clone(),
@@ -78,12 +95,6 @@ impl Service {
         let found = rows.predict(&values);
         let found = found.map(|found| answer(found, &self.first))?;
         Ok(found)
-    }
-
-    /// Whether a column is sensitive, and no feature.
-    fn is_apart(&self, name: &str) -> bool {
-        let mut schema = self.first.schema().iter();
-        schema.any(|column| !column.is_feature && column.name == name)
     }
 }
 
@@ -101,12 +112,12 @@ fn column(column: &RowColumn) -> Json {
     })
 }
 
-fn read<'v>(name: &str, value: &'v Json) -> Result<Value<'v>, Refusal> {
-    Ok(match value {
-        Json::Null => Value::Missing,
-        Json::String(text) => Value::Text(text),
-        Json::Number(number) => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
-        other => {
+fn value<'e>(name: &str, entry: &'e Entry) -> Result<Value<'e>, Refusal> {
+    Ok(match entry {
+        Entry::Missing => Value::Missing,
+        Entry::Text(text) => Value::Text(text),
+        Entry::Number(number) => Value::Number(*number),
+        Entry::Other(other) => {
             let problem = format!("column `{name}` is {other}; give a number, a text or null");
             return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, problem));
         }

@@ -6,44 +6,12 @@ use std::io::{Read, Write};
 use axum::body::{Body, to_bytes};
 use axum::http::Method;
 use oblivio::learn::Learner;
-use oblivio::{Column, Roles, Scaling, Settings, Watch};
+use oblivio::{Column, Watch};
+use serde_json::Value as Json;
 use tower::ServiceExt;
 
 use super::*;
-
-const ROWS: usize = 40;
-
-fn table() -> Vec<Column> {
-    let wave = |pace: f64| -> Vec<f64> { (0..ROWS).map(|i| (i as f64 * pace).sin()).collect() };
-    let text = |name: &str, levels: [&'static str; 2], period: usize| {
-        Column::texts(name, (0..ROWS).map(|i| Some(levels[i / period % 2])))
-    };
-    vec![
-        Column::numbers("hours", wave(1.7)),
-        text("school", ["home", "public"], 3),
-        text("sex", ["F", "M"], 1),
-        Column::numbers("y", wave(0.9)),
-        text("passed", ["no", "yes"], 2),
-    ]
-}
-
-fn model(learner: Learner) -> Model {
-    let table = table();
-    let target = if learner.classifies() { 4 } else { 3 };
-    let roles = Roles {
-        features: &table[..2],
-        sensitive: &table[2..3],
-        target: &table[target],
-        labels: None,
-        weights: None,
-    };
-    let settings = Settings {
-        learner,
-        ..Settings::default()
-    };
-    let fit = Model::fit(roles, Scaling::Standard, &settings, &Watch::default());
-    fit.unwrap().0
-}
+use crate::fixture::{ROWS, model, table};
 
 /// The rows of the table as JSON.
 fn rows() -> Vec<Json> {
@@ -191,8 +159,12 @@ async fn what_is_no_row_is_refused_with_the_reason() {
             "/batch",
             format!("[{}]", ["{}"; 4].join(",")),
             413,
-            "4 rows are more than 3",
+            "more than 3 rows",
         ),
+        ("/batch", "[[1]]".to_owned(), 400, "not an object"),
+        ("/batch", "[{}, ".to_owned(), 400, "not an array"),
+        ("/predict", row("hours", "[[], {}]"), 422, "is an array"),
+        ("/predict", row("hours", "{\"a\": 1}"), 422, "is an object"),
     ];
     for (path, body, status, part) in cases {
         let (found, answer) = ask(&router, Method::POST, path, body.clone()).await;
@@ -206,6 +178,26 @@ async fn what_is_no_row_is_refused_with_the_reason() {
     // Large numbers are far from all the model knows: nothing is left of a Gaussian kernel there.
     let (status, answer) = ask(&router, Method::POST, "/predict", row("hours", "1e300")).await;
     assert_eq!(status, StatusCode::OK, "{answer}");
+}
+
+#[tokio::test]
+async fn a_batch_is_read_no_further_than_to_its_last_row() {
+    let limits = Limits { rows: 3, ..LIMITS };
+    let router = router(model(Learner::Ridge), limits);
+    // What follows would be refused with 400 if it were read.
+    let batch = "[{}, {}, {}, {}, and so on".to_owned();
+    let (status, answer) = ask(&router, Method::POST, "/batch", batch).await;
+    assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE, "{answer}");
+}
+
+#[tokio::test]
+async fn of_a_name_that_comes_twice_the_last_value_counts() {
+    let router = router(model(Learner::Ridge), LIMITS);
+    let row = rows()[0].to_string();
+    let twice = row.replacen('{', "{\"hours\": 1e6, ", 1);
+    let (_, expected) = ask(&router, Method::POST, "/predict", row).await;
+    let (_, found) = ask(&router, Method::POST, "/predict", twice).await;
+    assert_eq!(found, expected);
 }
 
 #[tokio::test]
@@ -240,13 +232,13 @@ fn over_tcp(address: std::net::SocketAddr, row: &Json) -> String {
 async fn many_clients_at_once_get_their_own_scores_and_a_stop_ends_the_server() {
     let router = router(model(Learner::Ridge), LIMITS);
     let expected = post_to(&router, "/batch", &Json::Array(rows())).await.1;
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let server = axum::serve(listener, router).with_graceful_shutdown(async {
+    let (stop, stopped) = oneshot::channel::<()>();
+    let stopped = async {
         stopped.await.ok();
-    });
-    let server = tokio::spawn(async { server.await });
+    };
+    let server = tokio::spawn(serve(listener, model(Learner::Ridge), LIMITS, stopped));
     let clients: Vec<_> = (0..8)
         .map(|client| {
             let expected = expected.clone();
@@ -264,4 +256,67 @@ async fn many_clients_at_once_get_their_own_scores_and_a_stop_ends_the_server() 
     stop.send(()).unwrap();
     server.await.unwrap().unwrap();
     assert!(std::net::TcpStream::connect(address).is_err());
+}
+
+/// A server that is asked to stop while a client is in the midst of its request; what the client got, and how long the stop took.
+async fn stopped_in_the_midst(sent: &'static str, rest: Option<String>) -> (String, Duration) {
+    let drain = Duration::from_millis(400);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let stopped = async {
+        stopped.await.ok();
+    };
+    let limits = Limits { drain, ..LIMITS };
+    let server = tokio::spawn(serve(listener, model(Learner::Ridge), limits, stopped));
+    let client = tokio::task::spawn_blocking(move || {
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        stream.write_all(sent.as_bytes()).unwrap();
+        // Connections are closed with the runtime, which here outlives the server.
+        let patience = Some(Duration::from_secs(1));
+        stream.set_read_timeout(patience).unwrap();
+        // Long enough for the server to have begun with it.
+        std::thread::sleep(Duration::from_millis(100));
+        stop.send(()).unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+        if let Some(rest) = rest {
+            stream.write_all(rest.as_bytes()).unwrap();
+        }
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok();
+        answer
+    });
+    let begun = Instant::now();
+    server.await.unwrap().unwrap();
+    (client.await.unwrap(), begun.elapsed())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_under_way_is_answered_before_the_server_stops() {
+    let body = rows()[0].to_string();
+    let rest = format!("Content-Length: {}\r\n\r\n{body}", body.len());
+    let sent = "POST /predict HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+    let (answer, _) = stopped_in_the_midst(sent, Some(rest)).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.contains("score"), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_falls_silent_does_not_hold_the_stop_up() {
+    let (answer, took) = stopped_in_the_midst("POST /predict HTTP/1.1\r\nHost", None).await;
+    assert_eq!(answer, "");
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
+#[tokio::test]
+async fn work_on_a_batch_ends_with_its_time() {
+    let service = Service::new(model(Learner::Ridge));
+    let batch = Json::Array(rows()).to_string();
+    let over = Instant::now();
+    std::thread::sleep(Duration::from_millis(2));
+    let refused = service.batch(batch.as_bytes(), 100, over).unwrap_err();
+    let refused: Response = refused.into();
+    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+    let later = Instant::now() + Duration::from_secs(60);
+    assert!(service.batch(batch.as_bytes(), 100, later).is_ok());
 }
