@@ -456,7 +456,7 @@ fn a_refresh_refuses_rows_and_weights_that_do_not_match() {
     let model = fitted(&[2], 4, &Settings::default());
     let (points, sensitive) = later(&model, 100);
     let count = points.len();
-    let rows: Vec<usize> = (0..count + 1).map(|i| i % count).collect();
+    let rows: Vec<usize> = (0..=count).map(|i| i % count).collect();
     let mut refresh = model.refresh().unwrap();
     let mut update = |sensitive: &Sensitive, weights: &[f64]| {
         refresh.update(&points, sensitive, Some(weights), &watch())
