@@ -50,7 +50,7 @@ impl Census {
             ..Assignment::default()
         };
         let map = ObliviousMap::new(mean, 1.0)?;
-        let shifts: Shifts = map.shifts(map.mean().at_reference(), &assignment);
+        let shifts: Shifts = map.shifts(map.mean().at_reference(&watch)?.as_ref(), &assignment);
         FeatureGram::oblivious(&map, &self.points, &assignment, &shifts).lower(&watch)
     }
 }

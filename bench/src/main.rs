@@ -112,7 +112,7 @@ fn oblivious_matrix(folder: &Path) -> Result<()> {
     })?;
     say("oblivious: plain matrix", plain);
     let map = ObliviousMap::new(estimate()?, 1.0)?;
-    let shifts = map.shifts(map.mean().at_reference(), &assignment);
+    let shifts = map.shifts(map.mean().at_reference(&watch)?.as_ref(), &assignment);
     say(
         "oblivious: cells known",
         least(7, || {
@@ -123,7 +123,7 @@ fn oblivious_matrix(folder: &Path) -> Result<()> {
         "oblivious: cell sums included",
         least(5, || {
             let map = ObliviousMap::new(estimate()?, 1.0)?;
-            let shifts = map.shifts(map.mean().at_reference(), &assignment);
+            let shifts = map.shifts(map.mean().at_reference(&watch)?.as_ref(), &assignment);
             map.gram_into(&points, &assignment, &shifts, &mut buffer, &watch)
         })?,
     );

@@ -99,6 +99,7 @@ mod fuzz {
             usual: 20_000,
             memory: 1 << 20,
             memory_per_byte: 4096,
+            share: 1,
         };
         let make = |random: &mut Random| {
             let mut bytes = random.pick(&whole).as_bytes().to_vec();

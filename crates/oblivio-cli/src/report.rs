@@ -351,7 +351,7 @@ pub(crate) fn means_title(predictor: &Predictor) -> &'static str {
 
 /// The same for machines.
 pub(crate) fn stages_json(predictor: &Predictor) -> serde_json::Value {
-    let partition = predictor.offsets().map(|offsets| &offsets.partition);
+    let partition = predictor.partition();
     let align = predictor.alignment().map(|alignment| {
         let rule = alignment.rule();
         serde_json::json!({ "method": rule.method.name(), "strength": rule.strength })

@@ -39,6 +39,8 @@ pub struct Target {
     pub memory: u64,
     /// Bytes of memory that it may hold for every byte of the input.
     pub memory_per_byte: u64,
+    /// Of the inputs that the environment asks for, one in so many is tried: large ones take their time.
+    pub share: u64,
 }
 
 /// What readers did with their inputs.
@@ -63,7 +65,7 @@ thread_local! {
 ///
 /// # Panics
 ///
-/// If a sound input is refused, or an input makes the reader panic, takes longer than five seconds or more memory than the target allows; or if all inputs are read,
+/// If a sound input is refused or takes more memory than the target allows, or an input makes the reader panic, takes longer than five seconds or more memory than the target allows; or if all inputs are read,
 /// or all refused: then they test nothing.
 pub fn fuzz(
     target: Target,
@@ -72,7 +74,8 @@ pub fn fuzz(
     read: impl Fn(&[u8]) -> bool + Sync,
 ) {
     let one = setting(ONE);
-    let executions = setting(EXECUTIONS).unwrap_or(target.usual);
+    let asked = setting(EXECUTIONS).map(|inputs| inputs / target.share);
+    let executions = asked.unwrap_or(target.usual);
     let at = AtomicU64::new(0);
     // On one thread: what it allocates is counted, and nothing waits for another.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
@@ -90,6 +93,20 @@ pub fn fuzz(
     for (number, input) in sound.iter().enumerate() {
         let read = pool.install(|| read(input));
         assert!(read, "{}: sound input {number} is refused", target.name);
+    }
+    for (number, input) in sound.iter().enumerate() {
+        let held = pool.install(|| {
+            allocation_counter::measure(|| {
+                read(input);
+            })
+        });
+        assert!(
+            held.bytes_max <= target.allows(input),
+            "{}: sound input {number} of {} bytes holds {} bytes of memory",
+            target.name,
+            input.len(),
+            held.bytes_max
+        );
     }
     let started = Instant::now();
     let mut tally = Tally::default();
@@ -118,13 +135,19 @@ pub fn fuzz(
     tally.judge(target.name);
 }
 
+impl Target {
+    /// Bytes of memory that a reader of this input may hold.
+    fn allows(self, input: &[u8]) -> u64 {
+        self.memory + self.memory_per_byte * input.len() as u64
+    }
+}
+
 impl Tally {
     fn add(&mut self, target: Target, number: u64, input: &[u8], read: impl Fn(&[u8]) -> bool) {
         let started = Instant::now();
         let mut outcome = Err(String::new());
         let allocated = allocation_counter::measure(|| outcome = caught(|| read(input)));
         let taken = started.elapsed();
-        let allowed = target.memory + target.memory_per_byte * input.len() as u64;
         self.executions += 1;
         self.slowest = self.slowest.max(taken);
         self.memory = self.memory.max(allocated.bytes_max);
@@ -132,7 +155,7 @@ impl Tally {
             Ok(read) => self.read += u64::from(read),
             Err(panic) => self.fail(format!("panics: {panic}"), number),
         }
-        if allocated.bytes_max > allowed {
+        if allocated.bytes_max > target.allows(input) {
             let size = allocated.bytes_max.next_power_of_two() >> 20;
             self.fail(format!("holds up to {size} MB of memory"), number);
         }

@@ -1,6 +1,7 @@
 //! The conditional mean of the features given the cell, estimated on the reference rows.
 
-use faer::{Mat, MatRef};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par};
 
 use crate::error::Result;
 use crate::kernel::{Kernel, KernelMatrix};
@@ -8,6 +9,9 @@ use crate::partition::{Assignment, Partition, Smooth};
 use crate::points::Points;
 use crate::sensitive_free::Root;
 use crate::watch::Watch;
+
+/// Reference rows handled at a time where memory is short.
+const CHUNK: usize = 256;
 
 /// $E_n^S\phi$ by cells: the means $\mu_c = E_n(\phi \mid S \in A_c) = \sum_{u : c_u = c} \omega_u\phi(x_u)/N_c$.
 ///
@@ -26,10 +30,20 @@ pub struct ConditionalMean {
     /// Whether the features of S are those of a kernel.
     is_kernel: bool,
     shares: Vec<f64>,
-    /// $\langle\phi(x_u), \mu_c\rangle$
-    at_reference: Mat<f64>,
+    /// $\langle\phi(x_u), \mu_c\rangle$; a mean that was read is asked for other rows, and has none.
+    at_reference: Option<Mat<f64>>,
     /// $\langle\mu_c, \mu_{c'}\rangle$
     gram: Mat<f64>,
+}
+
+/// What a file keeps of a conditional mean beside the kernel and the reference rows.
+pub(crate) struct KeptMean {
+    /// The cells of the reference rows; none where the means are a regression.
+    pub(crate) cells: Vec<u32>,
+    /// How much each reference row has of the mean of its cell; or of every mean, row after row.
+    pub(crate) parts: Vec<f64>,
+    /// $\langle\mu_c, \mu_{c'}\rangle$, symmetric.
+    pub(crate) gram: Mat<f64>,
 }
 
 /// How much each reference row has of each mean.
@@ -87,40 +101,100 @@ impl ConditionalMean {
         shares: Vec<f64>,
         watch: &Watch,
     ) -> Result<Self> {
-        let mut mean = Self {
+        let matrix = KernelMatrix::of(&kernel, &reference);
+        let at_reference = estimate.sums(&matrix, shares.len(), watch)?;
+        let mut gram = Mat::zeros(shares.len(), shares.len());
+        estimate.average(at_reference.as_ref(), 0, &mut gram);
+        Ok(Self {
             kernel,
             reference,
             estimate,
             is_kernel: false,
             shares,
-            at_reference: Mat::new(),
-            gram: Mat::new(),
-        };
-        let matrix = KernelMatrix::of(&mean.kernel, &mean.reference);
-        mean.at_reference = mean.estimate.sums(&matrix, mean.len(), watch)?;
-        mean.gram = mean.cell_gram();
-        Ok(mean)
+            at_reference: Some(at_reference),
+            gram: symmetric(&gram),
+        })
     }
 
-    /// Averages $\langle\phi(x_u), \mu_c\rangle$ over the cells of the rows u, and over both orders.
-    fn cell_gram(&self) -> Mat<f64> {
-        let cells = self.len();
-        let gram: Mat<f64> = match &self.estimate {
-            Estimate::Smooth(rows) => rows * &self.at_reference,
-            Estimate::Cells {
-                cells: of_rows,
-                weights,
-            } => {
-                let mut gram = Mat::zeros(cells, cells);
-                for c in 0..cells {
-                    for (u, (cell, weight)) in of_rows.iter().zip(weights).enumerate() {
-                        gram[(*cell as usize, c)] += weight * self.at_reference[(u, c)];
-                    }
-                }
-                gram
+    /// As [`of`](Self::of), without the inner products with the reference rows, and within so much memory as those of the means take.
+    pub(crate) fn frugal(
+        kernel: Kernel,
+        reference: Points<'static>,
+        assignment: &Assignment,
+        weights: &[f64],
+        partition: &Partition,
+        watch: &Watch,
+    ) -> Result<Self> {
+        let (estimate, shares) = Estimate::of(assignment, weights, partition)?;
+        let mut gram = Mat::zeros(shares.len(), shares.len());
+        for start in (0..reference.len()).step_by(CHUNK) {
+            let rows: Vec<usize> = (start..reference.len().min(start + CHUNK)).collect();
+            let chunk = reference.select(&rows);
+            let matrix = KernelMatrix::between(&kernel, &chunk, &reference)?;
+            let at = estimate.sums(&matrix, shares.len(), watch)?;
+            estimate.average(at.as_ref(), start, &mut gram);
+        }
+        Ok(Self {
+            kernel,
+            reference,
+            estimate,
+            is_kernel: partition.smooth.as_ref().is_some_and(Smooth::is_kernel),
+            shares,
+            at_reference: None,
+            gram: symmetric(&gram),
+        })
+    }
+
+    /// What a file keeps.
+    pub(crate) fn kept(&self) -> KeptMean {
+        let (cells, parts) = match &self.estimate {
+            Estimate::Cells { cells, weights } => (cells.clone(), weights.clone()),
+            Estimate::Smooth(rows) => {
+                let rows = (0..rows.ncols()).flat_map(|u| rows.col_as_slice(u).to_vec());
+                (Vec::new(), rows.collect())
             }
         };
-        Mat::from_fn(cells, cells, |a, b| 0.5 * (gram[(a, b)] + gram[(b, a)]))
+        KeptMean {
+            cells,
+            parts,
+            gram: self.gram.clone(),
+        }
+    }
+
+    /// A mean that was kept; `None` where the parts do not fit each other, the partition or the reference rows.
+    pub(crate) fn of_kept(
+        kernel: Kernel,
+        reference: Points<'static>,
+        kept: KeptMean,
+        partition: &Partition,
+    ) -> Option<Self> {
+        let KeptMean { cells, parts, gram } = kept;
+        let rows = reference.len();
+        let (estimate, shares) = match &partition.smooth {
+            None => {
+                let (_, shares) = Estimate::cells(Vec::new(), &[], partition.mass());
+                let known = |cell: &u32| (*cell as usize) < shares.len();
+                let fits = cells.len() == rows && parts.len() == rows && cells.iter().all(known);
+                let weights = parts;
+                (fits.then_some(Estimate::Cells { cells, weights })?, shares)
+            }
+            Some(smooth) => {
+                let count = smooth.len();
+                (cells.is_empty() && count.checked_mul(rows) == Some(parts.len())).then_some(())?;
+                let parts = MatRef::from_column_major_slice(&parts, count, rows).to_owned();
+                (Estimate::Smooth(parts), vec![0.0; count])
+            }
+        };
+        let sides = [gram.nrows(), gram.ncols()];
+        (sides == [shares.len(); 2]).then_some(Self {
+            kernel,
+            reference,
+            estimate,
+            is_kernel: partition.smooth.as_ref().is_some_and(Smooth::is_kernel),
+            shares,
+            at_reference: None,
+            gram,
+        })
     }
 
     /// The number of cells, or of features of S.
@@ -167,8 +241,11 @@ impl ConditionalMean {
     }
 
     /// As [`at`](Self::at), for the reference rows themselves.
-    pub fn at_reference(&self) -> MatRef<'_, f64> {
-        self.at_reference.as_ref()
+    pub fn at_reference(&self, watch: &Watch) -> Result<Mat<f64>> {
+        match &self.at_reference {
+            Some(at) => Ok(at.clone()),
+            None => self.at(&self.reference, watch),
+        }
     }
 
     /// $\langle\mu_c, \mu_{c'}\rangle$
@@ -298,6 +375,33 @@ impl Estimate {
         }
     }
 
+    /// Adds to the inner products of means what these rows of $\langle\phi(x_u), \mu_c\rangle$ have a part in, the first being reference
+    /// row `start`.
+    fn average(&self, at: MatRef<'_, f64>, start: usize, gram: &mut Mat<f64>) {
+        let rows = at.nrows();
+        match self {
+            Self::Smooth(parts) => {
+                let own = parts.subcols(start, rows);
+                matmul(
+                    gram.as_mut(),
+                    Accum::Add,
+                    own,
+                    at,
+                    1.0,
+                    Par::rayon(rayon::current_num_threads()),
+                );
+            }
+            Self::Cells { cells, weights } => {
+                let own = || cells[start..start + rows].iter().zip(&weights[start..]);
+                for c in 0..at.ncols() {
+                    for (u, (cell, weight)) in own().enumerate() {
+                        gram[(*cell as usize, c)] += weight * at[(u, c)];
+                    }
+                }
+            }
+        }
+    }
+
     /// $\langle\phi(x_i), \mu_c\rangle$ from the kernel of points and reference rows.
     fn sums(&self, matrix: &KernelMatrix, count: usize, watch: &Watch) -> Result<Mat<f64>> {
         match self {
@@ -305,4 +409,10 @@ impl Estimate {
             Self::Smooth(rows) => matrix.times_matrix(rows.transpose(), watch),
         }
     }
+}
+
+/// The mean of a matrix and its transpose.
+fn symmetric(matrix: &Mat<f64>) -> Mat<f64> {
+    let entry = |a: usize, b: usize| 0.5 * (matrix[(a, b)] + matrix[(b, a)]);
+    Mat::from_fn(matrix.nrows(), matrix.ncols(), entry)
 }

@@ -9,7 +9,7 @@ use crate::kernel::{Kernel, KernelMatrix};
 use crate::named::Named;
 use crate::partition::{
     Binning, Block, CellCount, Choice, Coordinates, Estimator, KernelFeatures, Partition,
-    PartitionRule, Smooth, Source, UnseenCategory, Uses, effective_rows,
+    PartitionRule, Smooth, Source, UnseenCategory, Uses, check_features, effective_rows,
 };
 use crate::points::Points;
 use crate::random;
@@ -221,6 +221,7 @@ impl<'a> Study<'a> {
         }
         if estimator == Estimator::Linear {
             let coordinates = self.coordinates(rule, columns)?;
+            check_features(coordinates.len())?;
             let points = self.places(&coordinates, rule)?;
             let score = self.left_out.scores(&points, coordinates.len(), &[0.0])?[0];
             chosen.choice.scores.push(("linear".into(), score));

@@ -38,8 +38,8 @@ pub struct Predictor {
 /// What is taken off the score of each cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Offsets {
-    /// The cells.
-    pub partition: Partition,
+    /// The cells; several scores may have them in common.
+    pub partition: Arc<Partition>,
     /// t; zero for a plain model, which then needs no sensitive value to predict.
     pub strength: f64,
     /// $b_c = \langle h, \delta_c\rangle$: the mean of h over the cell's reference rows less its mean over all.
@@ -154,7 +154,12 @@ impl Offsets {
     }
 
     /// The offsets of an h with these means over the cells.
-    pub(crate) fn new(partition: Partition, strength: f64, cell_means: &[f64]) -> Self {
+    pub(crate) fn new(
+        partition: impl Into<Arc<Partition>>,
+        strength: f64,
+        cell_means: &[f64],
+    ) -> Self {
+        let partition = partition.into();
         let total: f64 = partition.mass().iter().sum();
         let mean = partition
             .mass()
@@ -352,6 +357,11 @@ impl Predictor {
         self.offsets.as_ref()
     }
 
+    /// The cells, if the model was fitted with sensitive values.
+    pub fn partition(&self) -> Option<&Partition> {
+        self.offsets.as_ref().map(|offsets| &*offsets.partition)
+    }
+
     /// t; zero for a model that takes nothing off.
     pub fn strength(&self) -> f64 {
         self.offsets
@@ -482,8 +492,7 @@ impl Predictor {
         self.alignment = match rule {
             Some(rule) if rule.strength > 0.0 && self.offsets.is_some() => {
                 let scores = self.less_offsets(before, assignment);
-                let partition = self.offsets.as_ref().map(|offsets| &offsets.partition);
-                let (given, ridge) = given(assignment, partition);
+                let (given, ridge) = given(assignment, self.partition());
                 Some(Alignment::fit(rule, &scores, given, weights, ridge)?)
             }
             _ => None,

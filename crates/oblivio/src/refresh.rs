@@ -1,5 +1,7 @@
 //! Offsets from new rows without labels, and how far the cells have drifted.
 
+use std::sync::Arc;
+
 use faer::Mat;
 
 use crate::align::{Alignment, SampledScores, given};
@@ -104,7 +106,7 @@ struct SmoothScores {
     gram: Mat<f64>,
     score: f64,
     cross: Vec<f64>,
-    /// Sums of wD and of w in each cell.
+    /// Sums of wD and of w in each cell; none of a cell without rows.
     cells: Vec<(Vec<f64>, f64)>,
 }
 
@@ -240,7 +242,7 @@ impl Predictor {
             })
             .collect();
         let (predictor, drift) = renew(self, &scores, renewal)?;
-        Ok(predictor.with_smooth(renewed.smooth, renewed.partition.smooth, drift))
+        Ok(predictor.with_smooth(renewed.smooth, renewed.partition.smooth.clone(), drift))
     }
 
     /// The same with another regression on S.
@@ -252,7 +254,7 @@ impl Predictor {
     ) -> (Self, Vec<Drift>) {
         if let Some(offsets) = &mut self.offsets {
             offsets.smooth = smooth;
-            offsets.partition.smooth = of;
+            Arc::make_mut(&mut offsets.partition).smooth = of;
             for (c, cell) in drift.iter_mut().enumerate() {
                 cell.offsets.1 = offsets.taken(c);
             }
@@ -371,7 +373,7 @@ impl SmoothScores {
             gram: Mat::zeros(features, features),
             score: 0.0,
             cross: vec![0.0; features],
-            cells: vec![(vec![0.0; features], 0.0); cells],
+            cells: vec![(Vec::new(), 0.0); cells],
         }
     }
 
@@ -387,6 +389,7 @@ impl SmoothScores {
         }
         if let Some((sums, mass)) = self.cells.get_mut(cell) {
             *mass += weight;
+            sums.resize(features.len(), 0.0);
             let pairs = sums.iter_mut().zip(features);
             pairs.for_each(|(s, d)| *s += weight * d);
         }

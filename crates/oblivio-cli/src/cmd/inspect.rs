@@ -87,7 +87,7 @@ fn as_json(model: &Model, version: &str) -> serde_json::Value {
 fn print(model: &Model, version: &str, out: &mut dyn Write) -> std::io::Result<()> {
     let (card, predictor) = (&model.card, model.predictor());
     writeln!(out, "{} of `{}`", report::what(model), card.target)?;
-    let sensitive = predictor.offsets().map(|offsets| &offsets.partition);
+    let sensitive = predictor.partition();
     let mut pairs = vec![
         ("columns", columns(&model.encoder)),
         ("sensitive", described(sensitive)),

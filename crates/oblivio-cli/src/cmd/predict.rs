@@ -289,7 +289,7 @@ impl Judged {
     }
 
     fn report(self, model: &Model) -> IntervalReport {
-        let partition = model.predictor().offsets().map(|of| &of.partition);
+        let partition = model.predictor().partition();
         IntervalReport {
             coverage: self.coverage,
             endless: self.endless,

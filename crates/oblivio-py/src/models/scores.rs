@@ -218,7 +218,7 @@ impl ScoreModel {
             .map_err(raise)?;
         let target = target.map(|y| y.as_array().to_vec());
         let predictor = self.0.predictor();
-        let partition = predictor.offsets().map(|offsets| &offsets.partition);
+        let partition = predictor.partition();
         let (interval, uses, found) = run::borrowed(py, progress, |watch| {
             let prediction = predictor.predict(&points, given.as_ref(), watch)?;
             let interval = predictor.interval(&prediction, coverage)?;
@@ -424,8 +424,7 @@ impl ScoreModel {
     /// How the conditional mean is estimated, and the leave-one-out errors it was chosen by.
     #[getter]
     fn conditional_mean(&self) -> (Option<&'static str>, Vec<(String, f64)>) {
-        let offsets = self.0.predictor().offsets();
-        let partition = offsets.map(|offsets| &offsets.partition);
+        let partition = self.0.predictor().partition();
         let choice = partition.and_then(|partition| partition.choice());
         (
             partition.map(|partition| partition.estimator().name()),
@@ -436,12 +435,7 @@ impl ScoreModel {
     /// The legitimate factors.
     #[getter]
     fn control_columns(&self) -> Vec<String> {
-        control_columns(
-            self.0
-                .predictor()
-                .offsets()
-                .map(|offsets| &offsets.partition),
-        )
+        control_columns(self.0.predictor().partition())
     }
 
     /// The cells in words, each with its number of reference rows.
@@ -459,12 +453,7 @@ impl ScoreModel {
     /// The sensitive columns and how each is read.
     #[getter]
     fn sensitive_columns(&self) -> Vec<(String, &'static str)> {
-        sensitive_columns(
-            self.0
-                .predictor()
-                .offsets()
-                .map(|offsets| &offsets.partition),
-        )
+        sensitive_columns(self.0.predictor().partition())
     }
 
     /// The feature columns: name, and the levels of a categorical one.

@@ -73,7 +73,7 @@ impl<'a> Table<'a> {
         let mut rows = Self {
             model,
             offsets,
-            partition: offsets.partition.clone(),
+            partition: (*offsets.partition).clone(),
             evaluation: named(&split.training),
             reference,
             used: Vec::new(),

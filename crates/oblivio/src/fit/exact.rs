@@ -564,7 +564,7 @@ impl Exact {
     /// $\langle\phi(x_i), \mu_c\rangle$ for the training rows.
     pub(super) fn at_training(&self, mean: &ConditionalMean, watch: &Watch) -> Result<Mat<f64>> {
         if self.overlap() {
-            Ok(mean.at_reference().to_owned())
+            mean.at_reference(watch)
         } else {
             mean.at(&self.training.points, watch)
         }

@@ -134,7 +134,7 @@ impl Manifold {
             mean.directions(),
             mean.shares().to_vec(),
             mean.gram().to_owned(),
-            mean.at_reference().to_owned(),
+            mean.at_reference(&Watch::default())?,
         )
     }
 

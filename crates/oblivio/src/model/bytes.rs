@@ -71,7 +71,7 @@ struct Other {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Cells {
-    partition: Partition,
+    partition: Arc<Partition>,
     strength: f64,
     mean: f64,
 }
@@ -100,7 +100,7 @@ impl Model {
             intercept: *intercept,
             encoder: self.encoder.clone(),
             cells: offsets.as_ref().map(|offsets| Cells {
-                partition: offsets.partition.clone(),
+                partition: Arc::clone(&offsets.partition),
                 strength: offsets.strength,
                 mean: offsets.mean,
             }),
@@ -223,7 +223,7 @@ impl Model {
             check_strength(cells.strength)?;
             require(cells.partition.is_sound(), "its partition")?;
         }
-        let partition = header.cells.as_ref().map(|of| &of.partition);
+        let partition = header.cells.as_ref().map(|of| &*of.partition);
         let features = partition.and_then(|of| of.smooth.as_ref());
         let is_smooth = features.is_some();
         let features = features.map_or(0, Smooth::len);
@@ -249,7 +249,7 @@ impl Model {
             coefficients: coefficients[k * count..(k + 1) * count].to_vec(),
             intercept: other.intercept,
             offsets: header.cells.as_ref().map(|of| Offsets {
-                partition: of.partition.clone(),
+                partition: Arc::clone(&of.partition),
                 strength: of.strength,
                 by_cell: by_cell[k * cells..(k + 1) * cells].to_vec(),
                 mean: other.mean,

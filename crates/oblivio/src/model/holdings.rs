@@ -45,7 +45,7 @@ impl Model {
         let basis = &self.predictor().basis;
         let other = self.predictor().fallback().map(|fallback| &fallback.basis);
         let own = other.filter(|other| *other != basis && other.holds_rows());
-        let partition = self.predictor().offsets().map(|of| &of.partition);
+        let partition = self.predictor().partition();
         let mut holdings = Holdings::of(basis, self.card.components.is_some(), partition);
         holdings.rows += own.map_or(0, |basis| basis.len());
         holdings

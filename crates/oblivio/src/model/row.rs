@@ -310,10 +310,7 @@ fn schema(model: &Model) -> Vec<RowColumn> {
         }
     };
     let mut schema: Vec<RowColumn> = encoder.columns().map(feature).collect();
-    let partition = model
-        .predictor()
-        .offsets()
-        .map(|offsets| &offsets.partition);
+    let partition = model.predictor().partition();
     for name in &sensitive {
         if schema.iter().any(|column| column.name == *name) {
             continue;

@@ -1,20 +1,17 @@
-//! Feature maps and kernels that can leave the program: the encoding of their columns beside them, and bytes to keep them in.
+//! Feature maps that can leave the program: the encoding of their columns beside them, and bytes to keep them in.
 
-use faer::MatRef;
 use serde::{Deserialize, Serialize};
 
 use super::container::{numbers, read, require, tensor, write};
 use crate::basis::{Basis, Shape};
 use crate::column::Column;
-use crate::conditional_mean::ConditionalMean;
-use crate::conditioning::{Observed, Of};
 use crate::encoder::{Encoder, find};
-use crate::error::{Error, Result, Warning};
+use crate::error::Result;
 use crate::features::{CellShifts, ObliviousFeatures};
-use crate::kernel::{Gamma, Kernel};
+use crate::kernel::Kernel;
 use crate::landmarks::FeatureMap;
-use crate::oblivious::{ObliviousMap, check_strength};
-use crate::partition::{Assignment, Partition, PartitionRule, Smooth, Uses};
+use crate::oblivious::check_strength;
+use crate::partition::{Partition, Smooth, Uses};
 use crate::points::Points;
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
@@ -146,175 +143,6 @@ impl Transformer {
         Ok(Self {
             encoder: header.encoder,
             features: ObliviousFeatures { map, cells },
-        })
-    }
-}
-
-/// The most cells of an oblivious kernel: their means have inner products with each other.
-const MOST_CELLS: usize = 1 << 13;
-
-/// The settings of an oblivious kernel.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KernelSettings {
-    /// The kernel, its γ perhaps by rule.
-    pub kernel: Kernel<Gamma>,
-    /// t
-    pub strength: f64,
-    /// How sensitive values become cells.
-    pub partition: PartitionRule,
-    /// For everything random.
-    pub seed: u64,
-}
-
-/// The paper's matrix for any rows: an oblivious map with its partition and the encoding of its columns.
-///
-/// It holds the reference rows.
-#[derive(Clone, Debug)]
-pub struct KernelModel {
-    /// From columns to points.
-    pub encoder: Encoder,
-    /// From sensitive values to cells.
-    pub partition: Partition,
-    /// From points and cells to inner products.
-    pub map: ObliviousMap,
-    /// The cells of the reference rows, and how often each counts.
-    assignment: Assignment,
-    weights: Vec<f64>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct KernelHeader {
-    kernel: String,
-    encoder: Encoder,
-    partition: Partition,
-    strength: f64,
-    cells: Vec<u32>,
-}
-
-impl KernelModel {
-    /// Estimates the means on these rows; `encoder` says how they came to be points.
-    pub fn fit(
-        encoder: Encoder,
-        points: &Points,
-        sensitive: &Sensitive,
-        weights: Option<&[f64]>,
-        settings: &KernelSettings,
-        watch: &Watch,
-    ) -> Result<(Self, Vec<Warning>)> {
-        let ones = vec![1.0; points.len()];
-        let weights = weights.unwrap_or(&ones);
-        let rows: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
-        let (points, sensitive) = (points.select(&rows), sensitive.select(&rows));
-        let weights: Vec<f64> = rows.iter().map(|&i| weights[i]).collect();
-        let kernel = settings.kernel.resolve(&points, &weights, settings.seed)?;
-        let of = Of::Features(&kernel, &points);
-        let table = Observed::new(&sensitive, &weights, of, settings.seed);
-        let (partition, warnings) = Partition::conditioned(&settings.partition, table, watch)?;
-        if partition.len() > MOST_CELLS {
-            return Err(Error::InvalidParameter {
-                name: "the number of cells of a kernel",
-                expected: "at most 8192; use fewer cells or columns",
-                value: partition.len().to_string(),
-            });
-        }
-        let assignment = partition.assign(&sensitive)?;
-        let mean = ConditionalMean::of(kernel, points, &assignment, &weights, &partition, watch)?;
-        let map = ObliviousMap::new(mean, settings.strength)?;
-        let model = Self {
-            encoder,
-            partition,
-            map,
-            assignment,
-            weights,
-        };
-        Ok((model, warnings))
-    }
-
-    /// The bytes of the file. The same map gives the same bytes.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let mean = self.map.mean();
-        let header = KernelHeader {
-            kernel: mean.kernel().to_string(),
-            encoder: self.encoder.clone(),
-            partition: self.partition.clone(),
-            strength: self.map.strength(),
-            cells: self.assignment.cells.clone(),
-        };
-        let reference = mean.reference();
-        let weights = &self.weights;
-        let rows = weights.len();
-        let smooth: Vec<f64> = match &self.assignment.smooth {
-            None => Vec::new(),
-            Some(features) => (0..rows)
-                .flat_map(|i| features.col_as_slice(i).to_vec())
-                .collect(),
-        };
-        let tensors = [
-            tensor(
-                "reference",
-                &[reference.len(), reference.dim()],
-                reference.values(),
-            ),
-            tensor("smooth", &[smooth.len()], &smooth),
-            tensor("weights", &[weights.len()], weights),
-        ];
-        write("kernel", &header, &tensors)
-    }
-
-    /// Reads a file, trusting nothing in it; the inner products of the means are computed anew.
-    pub fn from_bytes(bytes: &[u8], watch: &Watch) -> Result<Self> {
-        let (header, tensors): (KernelHeader, _) = read(bytes, "kernel")?;
-        let (values, shape) = numbers(&tensors, "reference", 2)?;
-        let (weights, _) = numbers(&tensors, "weights", 1)?;
-        // Files of older versions have cells only.
-        let (smooth, _) = numbers(&tensors, "smooth", 1).unwrap_or_default();
-        let features = header.partition.smooth.as_ref().map_or(0, Smooth::len);
-        let kernel: Kernel = header.kernel.parse()?;
-        let count = header.partition.len();
-        let mut rows = vec![0usize; count];
-        for cell in &header.cells {
-            if let Some(rows) = rows.get_mut(*cell as usize) {
-                *rows += 1;
-            }
-        }
-        // The inner products of the cells' means are a square: cells that no row is in would take memory the file does not account for.
-        require(
-            rows.iter().all(|rows| *rows > 0) && count <= MOST_CELLS,
-            "the rows of its cells",
-        )?;
-        require(
-            header.encoder.is_sound() && shape[1] == header.encoder.width(),
-            "the encoding of its columns",
-        )?;
-        require(
-            header.partition.is_sound()
-                && header.cells.len() == shape[0]
-                && features.checked_mul(shape[0]) == Some(smooth.len())
-                && weights.len() == shape[0]
-                && weights.iter().all(|weight| *weight > 0.0)
-                && header.cells.iter().all(|cell| (*cell as usize) < count),
-            "its partition",
-        )?;
-        let assignment = Assignment {
-            cells: header.cells,
-            smooth: (features > 0)
-                .then(|| MatRef::from_column_major_slice(&smooth, features, shape[0]).to_owned()),
-            ..Assignment::default()
-        };
-        let mean = ConditionalMean::of(
-            kernel,
-            Points::new(values, shape[1])?,
-            &assignment,
-            &weights,
-            &header.partition,
-            watch,
-        )?;
-        Ok(Self {
-            encoder: header.encoder,
-            partition: header.partition,
-            map: ObliviousMap::new(mean, header.strength)?,
-            assignment,
-            weights,
         })
     }
 }

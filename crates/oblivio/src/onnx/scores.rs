@@ -27,7 +27,7 @@ impl Model {
             .scorers
             .iter()
             .filter(|scorer| scorer.reads_sensitive());
-        let partitions = read.filter_map(Predictor::offsets).map(|of| &of.partition);
+        let partitions = read.filter_map(Predictor::partition);
         let columns = columns_of(&self.encoder, partitions)?;
         let names = OutputNames::beside(&Inputs::names(&columns, settings.form));
         let outputs = [&*names.score, &*names.label, &*names.probabilities];
@@ -38,7 +38,7 @@ impl Model {
         };
         scores.write(self, &names)?;
         let predictor = self.predictor();
-        let partition = predictor.offsets().map(|offsets| &offsets.partition);
+        let partition = predictor.partition();
         let held = (predictor.basis(), self.holdings());
         let mut said = entries(&columns, partition, held, settings);
         said.extend([

@@ -24,7 +24,8 @@ pub use self::rule::{
     UnseenCategory,
 };
 pub(crate) use self::smooth::{
-    Block, Coordinate, Coordinates, Form, KernelFeatures, Smooth, Source, regression,
+    Block, Coordinate, Coordinates, Form, KernelFeatures, Smooth, Source, check_features,
+    regression,
 };
 use crate::column::{MOST_ROWS, Values};
 use crate::error::{Error, Result, Warning};

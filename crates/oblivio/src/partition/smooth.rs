@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 
 use faer::{Mat, MatRef, Side};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Estimator, Missing, Partition, PartitionRule, Policies, UnseenCategory, Uses, listed};
 use crate::column::{Column, LevelMap, Value};
@@ -13,6 +14,8 @@ use crate::sensitive::{Kind, Sensitive};
 
 /// The most landmarks among the sensitive values.
 const MOST_LANDMARKS: usize = 128;
+/// The most features of a regression on S: it solves as many equations.
+const MOST_FEATURES: usize = 1 << 12;
 /// Landmarks stop where they explain this share of every row.
 const TOLERANCE: f64 = 1e-6;
 /// Rows whose features are computed at a time; fixed, so that the result does not depend on the threads.
@@ -25,6 +28,7 @@ const CHUNK: usize = 512;
 /// rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Smooth {
+    #[serde(deserialize_with = "one_or_two")]
     pub(crate) blocks: Vec<Block>,
     pub(crate) policies: Policies,
 }
@@ -119,7 +123,9 @@ impl Smooth {
                 value: "zero".into(),
             });
         }
-        Ok(Self { blocks, policies })
+        let smooth = Self { blocks, policies };
+        check_features(smooth.len())?;
+        Ok(smooth)
     }
 
     /// The number of features.
@@ -313,19 +319,22 @@ impl Smooth {
     pub(crate) fn is_sound(&self) -> bool {
         let sound = |block: &Block| {
             let source = match &block.source {
-                Source::Cells(partition) => partition.is_sound(),
+                Source::Cells(partition) => partition.smooth.is_none() && partition.is_sound(),
                 Source::Columns(coordinates) => coordinates.is_sound(),
                 // Those that are not have no factor, and are refused when they are read.
                 Source::Kernel(_) => true,
             };
             source
+                && block.len() > 0
                 && block.centre.iter().all(|v| v.is_finite())
                 && block.centre.len() == block.len()
                 && block.ridge >= 0.0
                 && block.ridge.is_finite()
                 && block.sign.abs() == 1.0
         };
-        !self.blocks.is_empty() && self.blocks.iter().all(sound)
+        !self.blocks.is_empty()
+            && self.blocks.iter().all(sound)
+            && check_features(self.len()).is_ok()
     }
 }
 
@@ -706,6 +715,45 @@ impl Coordinate {
         }
         Ok(())
     }
+}
+
+/// Reads blocks; a third is refused before it is read, for a landmark takes more memory than it has letters.
+fn one_or_two<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Block>, D::Error> {
+    struct Blocks;
+    impl<'de> Visitor<'de> for Blocks {
+        type Value = Vec<Block>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+            f.write_str("one or two blocks of features")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(
+            self,
+            mut entries: A,
+        ) -> std::result::Result<Self::Value, A::Error> {
+            let mut blocks = Vec::new();
+            while blocks.len() < 2
+                && let Some(block) = entries.next_element()?
+            {
+                blocks.push(block);
+            }
+            // What is left is refused by the reader of the sequence.
+            Ok(blocks)
+        }
+    }
+    from.deserialize_seq(Blocks)
+}
+
+/// Refuses a regression on S that would take hours.
+pub(crate) fn check_features(count: usize) -> Result<()> {
+    if count <= MOST_FEATURES {
+        return Ok(());
+    }
+    Err(Error::InvalidParameter {
+        name: "the number of features of a regression on sensitive values",
+        expected: "at most 4096; join categories, use fewer columns, or the conditional mean `cells`",
+        value: count.to_string(),
+    })
 }
 
 /// (v − mean)/scale

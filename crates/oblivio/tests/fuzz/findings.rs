@@ -176,3 +176,64 @@ fn an_alignment_by_another_s_than_the_offsets_is_refused() {
     assert!(Model::from_bytes(&saying(&seeds[10], place, of(&by_cells))).is_err());
     assert!(Model::from_bytes(&saying(&seeds[9], place, of(&smoothly))).is_err());
 }
+
+/// Intervals were given to no score, or to one of several.
+#[test]
+fn intervals_of_what_has_none_are_refused() {
+    let seeds = seeds::models();
+    let (classifier, regression, fallback) = (&seeds[12], &seeds[13], &seeds[14]);
+    let refusal = |bytes: &[u8]| Model::from_bytes(bytes).unwrap_err().to_string();
+    let own = File::of(regression).document()["header"]["intervals"].clone();
+    assert!(own.is_object());
+    let file = File::of(classifier);
+    let mut document = file.document();
+    document["header"]["intervals"] = own;
+    let refused = refusal(&file.with_text(&document.to_string()));
+    assert!(refused.contains("the number of its intervals"), "{refused}");
+    let refused = refusal(&saying(fallback, "/header/fallback", Value::Null));
+    assert!(
+        refused.contains("the intervals of its fallback"),
+        "{refused}"
+    );
+}
+
+/// Such a kernel was read, and the first use of it read past the end of its means.
+#[test]
+fn a_regression_on_nothing_is_refused() {
+    let place = "/header/partition/smooth/blocks/0";
+    let [kernel, model] = [&seeds::kernels()[2], &seeds::models()[2]];
+    assert!(KernelModel::from_bytes(kernel, &watch()).is_ok());
+    let (columns, centre) = (format!("{place}/source/columns"), format!("{place}/centre"));
+    let empty = saying(&saying(kernel, &columns, json!([])), &centre, json!([]));
+    assert!(KernelModel::from_bytes(&empty, &watch()).is_err());
+    let place = "/header/cells/partition/smooth/blocks";
+    let block = File::of(model).document().pointer(place).unwrap()[0].clone();
+    for (blocks, read) in [(0, false), (1, true), (3, false), (1000, false)] {
+        let blocks = json!(vec![block.clone(); blocks]);
+        let read_one = Model::from_bytes(&saying(model, place, blocks));
+        assert_eq!(read_one.is_ok(), read);
+    }
+}
+
+/// A refresh made room for the square of their number.
+#[test]
+fn regressions_on_more_features_than_a_fit_allows_are_refused() {
+    let many = (0..5000).map(|i| i.to_string());
+    let names: Vec<String> = many.collect();
+    let zip = Column::texts("zip", names.iter().map(|name| Some(name.as_str())));
+    let sensitive = Sensitive::new(vec![zip], 5000).unwrap();
+    let mut rule = Settings::default().partition;
+    rule.estimator = Estimator::Linear;
+    let scores: Vec<f64> = (0..5000).map(|i| f64::from(i % 7)).collect();
+    let offsets = Offsets::of_scores(&scores, &sensitive, &[1.0; 5000], &rule, 1.0);
+    let refused = offsets.unwrap_err().to_string();
+    assert!(refused.contains("at most 4096"), "{refused}");
+    let model = &seeds::models()[2];
+    let place = "/header/cells/partition/smooth/blocks/0";
+    let mut block = File::of(model).document().pointer(place).unwrap().clone();
+    let levels = block.pointer_mut("/source/columns/0/categories/levels");
+    *levels.expect("sex comes first") = json!(names);
+    block["centre"] = json!(vec![0.0; 5001]);
+    let refused = Model::from_bytes(&saying(model, place, block)).unwrap_err();
+    assert!(refused.to_string().contains("its partition"), "{refused}");
+}

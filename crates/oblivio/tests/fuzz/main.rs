@@ -6,6 +6,7 @@
 )]
 
 mod findings;
+mod large;
 mod readers;
 mod seeds;
 mod texts;
@@ -19,6 +20,7 @@ fn damaged(name: &'static str, usual: u64, seeds: &[Vec<u8>], read: impl Fn(&[u8
         usual,
         memory: 8 << 20,
         memory_per_byte: 64,
+        share: 1,
     };
     let files: Vec<File> = seeds.iter().map(|bytes| File::of(bytes)).collect();
     fuzz(target, seeds, |random| File::damaged(&files, random), read);
@@ -91,6 +93,7 @@ fn containers() {
         usual: 3000,
         memory: 1 << 20,
         memory_per_byte: 64,
+        share: 1,
     };
     fuzz(
         target,
@@ -106,4 +109,20 @@ fn containers() {
         },
         |bytes| oblivio::kind_of(bytes).is_ok(),
     );
+}
+
+/// Files of which a square of one of their dimensions would show.
+#[test]
+fn large_files() {
+    let seeds = large::files();
+    let target = Target {
+        name: "large",
+        usual: 100,
+        memory: 1 << 20,
+        memory_per_byte: 64,
+        share: 100,
+    };
+    let files: Vec<File> = seeds.iter().map(|bytes| File::of(bytes)).collect();
+    let damaged = |random: &mut _| File::damaged(&files, random);
+    fuzz(target, &seeds, damaged, large::read);
 }

@@ -48,10 +48,7 @@ pub fn model(bytes: &[u8]) -> bool {
     let Ok(model) = Model::from_bytes(bytes) else {
         return false;
     };
-    let partition = model
-        .predictor()
-        .offsets()
-        .map(|offsets| &offsets.partition);
+    let partition = model.predictor().partition();
     let columns = partition.map_or(Vec::new(), |partition| partition.columns().collect());
     for table in tables(&model.encoder, &columns) {
         if let Ok(predictions) = model.predict(&table, &watch()) {

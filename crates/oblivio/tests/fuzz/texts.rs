@@ -13,6 +13,7 @@ const TEXTS: Target = Target {
     usual: 20_000,
     memory: 1 << 20,
     memory_per_byte: 4096,
+    share: 1,
 };
 
 /// Words of a grammar in any order, then damaged more often than not.

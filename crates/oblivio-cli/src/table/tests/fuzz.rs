@@ -26,6 +26,7 @@ fn damaged(name: &'static str, extension: Option<&str>, seeds: &[Vec<u8>]) {
         usual: USUAL,
         memory: MEMORY,
         memory_per_byte: 256,
+        share: 1,
     };
     let make = |random: &mut Random| {
         let mut bytes = random.pick(seeds).clone();

@@ -152,7 +152,7 @@ fn squared_error(rows: usize, cells: Cells, seed_of_sample: u64) -> Result<f64> 
         &mass,
         &Watch::default(),
     )?;
-    let at = mean.at_reference();
+    let at = mean.at_reference(&Watch::default())?;
     // ‖μ̂_c‖² − 2⟨μ̂_c, μ_S⟩ + ‖μ_S‖², averaged over the cells, which have equal shares; empty ones are zero.
     let share = 1.0 / cells.count() as f64;
     let mut error = means_inner(0.0);
