@@ -493,7 +493,13 @@ impl Predictor {
             Some(rule) if rule.strength > 0.0 && self.offsets.is_some() => {
                 let scores = self.less_offsets(before, assignment);
                 let (given, ridge) = given(assignment, self.partition());
-                Some(Alignment::fit(rule, &scores, given, weights, ridge)?)
+                // A row of which nothing is known has no say.
+                let weight = |row: usize| {
+                    let counts = !assignment.has_no_place(row);
+                    if counts { weights[row] } else { 0.0 }
+                };
+                let weights: Vec<f64> = (0..weights.len()).map(weight).collect();
+                Some(Alignment::fit(rule, &scores, given, &weights, ridge)?)
             }
             _ => None,
         };

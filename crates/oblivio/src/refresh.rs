@@ -226,11 +226,7 @@ impl Predictor {
     ) -> Result<(Self, Vec<Drift>)> {
         let renewed = cells.offsets(weights, &sums.origin, self.strength());
         let mass = renewed.partition.mass();
-        let total: f64 = mass.iter().sum();
-        let variance = sums.quadratic(weights).map_or(0.0, |squares| {
-            let centre = renewed.mean - dot(weights, &sums.origin);
-            (squares / total - centre * centre).max(0.0)
-        });
+        let variance = sums.variance(weights).unwrap_or(0.0);
         let scores: Vec<CellScores> = (0..mass.len())
             .map(|c| CellScores {
                 rows: renewed.partition.counts()[c],

@@ -10,8 +10,8 @@ use common::{apart, generator, size, watch};
 use oblivio::{
     Batch, CellCount, Column, Components, Encoder, Error, Estimator, FeatureSettings, Fit, Kernel,
     KernelModel, KernelSettings, Missing, Mode, Model, Moments, Offsets, PartitionRule, Points,
-    Policies, Prediction, Reference, Renewal, Sensitive, SensitiveRows, Settings, Training,
-    UnseenCategory, correlation_ratio,
+    Policies, Prediction, Predictor, Reference, Renewal, Sensitive, SensitiveRows, Settings,
+    Training, UnseenCategory, correlation_ratio,
 };
 use rand::RngExt;
 use rand_distr::StandardNormal;
@@ -564,6 +564,88 @@ fn moments_of_parts_merge_refresh_and_travel() {
             .unwrap();
         assert!(apart(&scores, &after.scores) < 1e-8);
     }
+}
+
+/// Rows of a category that the plan has not seen train, and have no part in the regression: the scores of all others are as
+/// uncorrelated with S as least squares makes them. Moments of new rows renew the offsets in the same way.
+#[test]
+fn rows_of_unseen_categories_do_not_bring_dependence_back() {
+    let table = Simulated::new(600, 31);
+    let of = |groups: &[usize]| -> Vec<usize> {
+        (0..600)
+            .filter(|&i| groups.contains(&table.group[i]))
+            .collect()
+    };
+    let (known, all) = (of(&[0, 1]), of(&[0, 1, 2]));
+    // The first rows, from which the plan is made, are younger than the rest.
+    let young = known.iter().filter(|&&i| table.age[i] < 0.0);
+    let first = table.rows(&young.copied().collect::<Vec<_>>());
+    let mut settings = Settings {
+        components: Some(Components::new(30)),
+        penalty: 0.01,
+        ..by(Estimator::Linear)
+    };
+    settings.partition.policies.category = UnseenCategory::Population;
+    let sensitive = first.sensitive();
+    let training = Training {
+        points: &first.points,
+        sensitive: &sensitive,
+        targets: &first.targets,
+        weights: None,
+    };
+    let plan = Arc::new(settings.plan(training, 600, &watch()).unwrap().0);
+    let gather = |rows: &[usize]| {
+        let part = table.rows(rows);
+        let mut moments = Moments::new(Arc::clone(&plan));
+        let batch = Batch {
+            points: &part.points,
+            sensitive: SensitiveRows::Columns(&part.sensitive()),
+            targets: Some(&part.targets),
+            weights: None,
+        };
+        moments.update(batch, &watch()).unwrap();
+        moments
+    };
+    let seen = table.rows(&known);
+    let correlation = |scores: &[f64], of: &dyn Fn(usize) -> f64| {
+        let rows = scores.len() as f64;
+        let mean = scores.iter().sum::<f64>() / rows;
+        let centre = (0..scores.len()).map(of).sum::<f64>() / rows;
+        let product = |i: usize| (scores[i] - mean) * (of(i) - centre);
+        (0..scores.len()).map(product).sum::<f64>() / rows
+    };
+    let largest = |scores: &[f64]| {
+        let age = correlation(scores, &|i| seen.age[i]).abs();
+        age.max(correlation(scores, &|i| seen.group[i] as f64).abs())
+    };
+    for mode in [Mode::Oblivious, Mode::SensitiveFree] {
+        let settings = Settings {
+            mode,
+            ..settings.clone()
+        };
+        let fit = settings.fit_moments(&gather(&all), &watch()).unwrap();
+        assert_eq!(fit.summary.uses.unseen_category, all.len() - known.len());
+        let counts = fit.predictor.partition().unwrap().counts();
+        assert_eq!(counts.iter().sum::<usize>(), known.len());
+        let prediction = seen.predict(&fit);
+        assert!(largest(&prediction.scores) < 1e-9);
+        if mode == Mode::Oblivious {
+            assert!(largest(&prediction.before) > 0.1);
+        }
+    }
+    // A model of other rows, renewed by the moments of these.
+    let fit = settings.fit_moments(&gather(&known[..100]), &watch());
+    let before = fit.unwrap().predictor;
+    let scores = |predictor: &Predictor| {
+        let prediction = predictor.predict(&seen.points, Some(&seen.sensitive()), &watch());
+        prediction.unwrap().scores
+    };
+    assert!(largest(&scores(&before)) > 1e-3);
+    let renewal = Renewal::keeping(1);
+    let (after, _) = before
+        .refresh_from(&gather(&all), renewal, &watch())
+        .unwrap();
+    assert!(largest(&scores(&after)) < 1e-9);
 }
 
 #[test]

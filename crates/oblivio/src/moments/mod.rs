@@ -247,13 +247,14 @@ impl Moments {
                 if let SensitiveSums::Dense { placed, .. } = &mut self.sums.sensitive {
                     placed.1 = placed.1.plus(assignment.uses);
                     let counts = |row: usize| weights.is_none_or(|weights| weights[row] > 0.0);
-                    let mut of_rows = assignment.cells.iter();
+                    let mut of_rows = assignment.cells.iter().enumerate();
                     for (row, left_out) in left_out.iter().enumerate() {
                         if *left_out {
                             placed.1.sensitive_free += usize::from(counts(row));
-                        } else if let Some(cell) = of_rows.next()
+                        } else if let Some((place, cell)) = of_rows.next()
                             && let Some(rows) = placed.0.get_mut(*cell as usize)
                             && counts(row)
+                            && !assignment.has_no_place(place)
                         {
                             *rows += 1;
                         }
@@ -556,20 +557,26 @@ impl Sums {
                 },
                 SensitivePlan::Features { ridge, .. },
             ) => {
-                let (mean, gram, cross) = self.centred(*count, gram, sums);
-                let weight = self.total()[self.width - 1];
+                let total = self.total();
+                let (mean, gram, cross) = self.centred(*count, gram, sums, &total);
+                let weight = total[self.width - 1];
                 let coefficients = regression(gram.as_ref(), cross.as_ref(), weight * ridge)?;
-                Ok(Shift::regression(coefficients.as_ref(), &mean, features, 0))
+                Ok(Shift::regression(coefficients.as_ref(), &mean, features))
             }
             _ => Ok(self.cells(plan)?.shifts(self)?.0),
         }
     }
 
     /// The means of the first `count` features of S, their centred second moments, and those with the features of the points and
-    /// the target.
-    fn centred(&self, count: usize, gram: &[f64], sums: &[f64]) -> (Vec<f64>, Mat<f64>, Mat<f64>) {
+    /// the target, over rows whose u add up to `total`; the features of S of other rows are zero.
+    fn centred(
+        &self,
+        count: usize,
+        gram: &[f64],
+        sums: &[f64],
+        total: &[f64],
+    ) -> (Vec<f64>, Mat<f64>, Mat<f64>) {
         let width = self.width;
-        let total = self.total();
         let weight = total[width - 1];
         let all = sums.len() / width;
         let cross = MatRef::from_column_major_slice(sums, width, all);
@@ -590,24 +597,26 @@ impl Sums {
 }
 
 impl Shift {
-    /// What a regression on features of S with these means takes off; so many features after them have no part in it.
-    fn regression(
-        coefficients: MatRef<'_, f64>,
-        mean: &[f64],
-        features: usize,
-        after: usize,
-    ) -> Self {
+    /// What a regression on features of S with these means takes off.
+    fn regression(coefficients: MatRef<'_, f64>, mean: &[f64], features: usize) -> Self {
         let constant = |k: usize| -> f64 {
             let terms = mean.iter().enumerate();
             terms.map(|(a, m)| -m * coefficients[(a, k)]).sum()
         };
         let entry = |at: usize| coefficients[(at / features, at % features)];
-        let mut by_feature: Vec<f64> = (0..mean.len() * features).map(entry).collect();
-        by_feature.resize((mean.len() + after) * features, 0.0);
         Self {
-            by_feature,
+            by_feature: (0..mean.len() * features).map(entry).collect(),
             constant: (0..features).map(constant).collect(),
         }
+    }
+
+    /// The same for rows that so many indicators after the features of S add up to one of; nothing is taken off others.
+    fn of_placed(mut self, indicators: usize) -> Self {
+        for _ in 0..indicators {
+            self.by_feature.extend_from_slice(&self.constant);
+        }
+        self.constant.fill(0.0);
+        self
     }
 }
 
@@ -626,10 +635,8 @@ impl CellFeatures {
                         smooth.target[a]
                     }
                 });
-                let after = self.partition.len();
-                let shift =
-                    Shift::regression(coefficients.as_ref(), &smooth.mean, features + 1, after);
-                return Ok((shift, placed.1));
+                let shift = Shift::regression(coefficients.as_ref(), &smooth.mean, features + 1);
+                return Ok((shift.of_placed(self.partition.len()), placed.1));
             }
             _ => {
                 return Err(Error::UnlikeMoments {

@@ -13,8 +13,10 @@ pub(super) fn dense_width(partition: &Partition) -> usize {
     partition.len() + partition.smooth.as_ref().map_or(0, Smooth::len)
 }
 
-/// The features of S of every row and the indicators of its cell, row after row; zeros for rows that are left out. Of the others,
-/// the cells.
+/// The features of S of every row and the indicators of its cell, row after row. Of the rows that are not left out, the cells.
+///
+/// Rows that are left out, and those that have no place among the features, are zero: the indicators of a row add up to one if it has a
+/// part in the regression, and else to none.
 pub(super) fn dense_rows(
     partition: &Partition,
     sensitive: &Sensitive,
@@ -33,6 +35,9 @@ pub(super) fn dense_rows(
         let row = &mut rows[place * width..(place + 1) * width];
         if let Some(features) = &assignment.smooth {
             row[..smooth].copy_from_slice(features.col_as_slice(i));
+        }
+        if assignment.has_no_place(i) {
+            continue;
         }
         let cell = assignment.cells[i] as usize;
         match cell.checked_sub(cells) {
@@ -57,7 +62,7 @@ pub(crate) struct SmoothFeatures {
     /// $\sum wDD^\top$
     pub(crate) gram: Mat<f64>,
     pub(crate) weight: f64,
-    /// The mean over these rows of D as the plan has it.
+    /// The mean over these rows of D as the plan has it; over those that have a place.
     pub(super) mean: Vec<f64>,
 }
 
@@ -71,7 +76,15 @@ impl SmoothFeatures {
         let width = rows.width;
         let all = sums.len() / width;
         let count = all - partition.len();
-        let (mean, second, with) = rows.centred(count, gram, sums);
+        let placed = rows.added(&sums[count * width..]);
+        if placed[width - 1] <= 0.0 {
+            return Err(Error::TooFewRows {
+                what: "the reference (those with a sensitive value that the plan knows)",
+                found: 0,
+                needed: 1,
+            });
+        }
+        let (mean, second, with) = rows.centred(count, gram, sums, &placed);
         let smooth = partition.smooth.as_ref().map(|smooth| smooth.moved(&mean));
         let Some(smooth) = smooth else {
             return Err(Error::UnlikeMoments {
@@ -100,7 +113,7 @@ impl SmoothFeatures {
             inside: inside.collect(),
             smooth,
             gram: second,
-            weight: rows.total()[width - 1],
+            weight: placed[width - 1],
             mean,
         })
     }

@@ -338,7 +338,16 @@ impl Sums {
         Some(Lower::from_fn(v.len(), lower).quadratic(v))
     }
 
-    /// $\sum_i w_i u_i$
+    /// The variance of $\langle v, f\rangle$ over all rows, where second moments were summed.
+    pub(crate) fn variance(&self, v: &[f64]) -> Option<f64> {
+        let total = self.total();
+        let weight = total[self.width - 1];
+        let mean = total.iter().zip(v).map(|(sum, v)| sum * v).sum::<f64>() / weight;
+        let squares = self.quadratic(v)?;
+        Some((squares / weight - mean * mean).max(0.0))
+    }
+
+    /// $\sum_i w_i u_i$; of rows with a place, where only means were asked for.
     pub(super) fn total(&self) -> Vec<f64> {
         let last = self.width - 1;
         match (&self.second, &self.sensitive) {
@@ -360,7 +369,8 @@ impl Sums {
 }
 
 impl Sums {
-    fn added(&self, sums: &[f64]) -> Vec<f64> {
+    /// The sum over these of the features of S.
+    pub(super) fn added(&self, sums: &[f64]) -> Vec<f64> {
         let mut total = vec![0.0; self.width];
         sums.chunks(self.width)
             .for_each(|sum| add(&mut total, sum, 1.0));

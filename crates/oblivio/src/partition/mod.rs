@@ -229,6 +229,11 @@ impl Assignment {
         self.uses = self.uses.plus(other.uses);
     }
 
+    /// Whether nothing is known of the S of a row.
+    pub(crate) fn has_no_place(&self, row: usize) -> bool {
+        self.unplaced.get(row).is_some_and(|unplaced| *unplaced)
+    }
+
     /// Centres the features of S anew, by their mean over other rows.
     pub(crate) fn move_by(&mut self, mean: &[f64]) {
         if let Some(features) = &mut self.smooth {
