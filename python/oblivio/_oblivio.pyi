@@ -92,7 +92,9 @@ class ScoreModel:
         rule: tuple[int, str, str | None],
         progress: _Progress = None,
     ) -> tuple[
-        ScoreModel, list[list[tuple[str, int, float, float, float | None, float, float, bool]]], dict[str, int]
+        ScoreModel,
+        list[list[tuple[str, int, float, float, float | None, float, float, bool, float | None, float | None]]],
+        dict[str, int],
     ]: ...
     def reduce(self, landmarks: int, seed: int, date: str | None = None, progress: _Progress = None) -> ScoreModel: ...
     @property

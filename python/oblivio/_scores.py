@@ -17,7 +17,7 @@ from oblivio._input import Features, NamedColumn, warn
 
 
 class Drift(NamedTuple):
-    """How the score before the offset has moved in one cell, since the fit or the last refresh.
+    """How the score before the offset has moved in one cell, since the last refresh or the fit.
 
     Attributes
     ----------
@@ -33,6 +33,10 @@ class Drift(NamedTuple):
         The offset until now, and the one from now on.
     kept : bool
         Whether there were too few new rows, so that the cell keeps its mean and its share of the population.
+    mean_at_fit : float or None
+        The mean score at the fit, however often the model was refreshed since; None if an older version has done so.
+    z_since_fit : float or None
+        As ``z``, of ``mean_after`` and ``mean_at_fit``: drift that is too slow for any refresh to see adds up here.
     """
 
     cell: str
@@ -43,6 +47,8 @@ class Drift(NamedTuple):
     offset_before: float
     offset_after: float
     kept: bool
+    mean_at_fit: float | None
+    z_since_fit: float | None
 
 
 class Holdings(NamedTuple):

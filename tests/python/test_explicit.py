@@ -632,6 +632,22 @@ class TestRefresh:
         loaded.save(tmp_path / "m")
         np.testing.assert_array_equal(ob.load(tmp_path / "m").offsets_, loaded.offsets_)
 
+    def test_slow_drift_adds_up_since_the_fit(self, tmp_path):
+        X, s, y, _ = sample(300)
+        model = ob.ObliviousRidge(gamma=0.1).fit(X, y, sensitive_features=s)
+        untouched = copy.deepcopy(model)
+        for step in range(1, 4):
+            new = sample(300, seed=step)[0] + 0.1 * step
+            drift = model.refresh(new, sensitive_features=s)
+            direct = copy.deepcopy(untouched).refresh(new, sensitive_features=s)
+            for cell, alone in zip(drift, direct, strict=True):
+                assert (cell.mean_at_fit, cell.z_since_fit) == (alone.mean_before, alone.z)
+                assert (alone.mean_at_fit, alone.z_since_fit) == (alone.mean_before, alone.z)
+                assert step == 1 or cell.z != cell.z_since_fit
+            assert model.history_[-1]["refresh"]["largest-z-since-fit"] == max(abs(cell.z_since_fit) for cell in drift)
+            model.save(tmp_path / "m")
+            model = ob.load(tmp_path / "m")
+
     def test_refusals(self):
         X, s, y, _ = sample(60)
         with pytest.raises(

@@ -94,7 +94,7 @@ pub use points::Points;
 pub use predictor::{Offsets, Prediction, Predictor, SmoothOffsets};
 pub use random::{drawn, sample};
 pub use reference::{Reference, Split};
-pub use refresh::{Drift, Refresh, Renewal, SmallCells};
+pub use refresh::{Drift, Refresh, Renewal, SinceFit, SmallCells};
 pub use release::*;
 pub use sensitive::{Kind, Sensitive};
 pub use sensitive_free::{Parity, Restraint};

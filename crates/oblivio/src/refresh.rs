@@ -63,7 +63,8 @@ impl Renewal {
     }
 }
 
-/// How the score before the offset has moved in one cell since its means were estimated: at the fit, or by the last refresh.
+/// How the score before the offset has moved in one cell since its means were estimated: at the fit, or by the last refresh; and since
+/// the fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drift {
     /// The cell in words.
@@ -81,6 +82,24 @@ pub struct Drift {
     pub offsets: (f64, f64),
     /// Whether there were too few new rows, so that the cell keeps its mean and its share of the population; see [`SmallCells::Keep`].
     pub kept: bool,
+    /// The same since the fit, however often the means were estimated anew since; `None` where those of the fit are not known.
+    pub since_fit: Option<SinceFit>,
+}
+
+/// How the score before the offset has moved in one cell since the fit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SinceFit {
+    /// The mean of h at the fit.
+    pub mean: f64,
+    /// As [`Drift::z`], with the rows of the fit for the old ones.
+    pub z: Option<f64>,
+}
+
+/// The mean of h over every cell at the fit, and the rows it was taken over.
+#[derive(Clone, Copy)]
+pub(crate) struct FitMeans<'a> {
+    pub(crate) means: &'a [f64],
+    pub(crate) rows: &'a [usize],
 }
 
 /// New offsets in the making: scores of rows that need no label, added up per cell.
@@ -213,7 +232,7 @@ impl Predictor {
                 cell.spread.squares = variance * cell.spread.weight;
             }
         }
-        renew(self, &cells, renewal)
+        renew(self, &cells, renewal, None)
     }
 
     /// The offsets of new rows whose moments are those of features of S.
@@ -237,7 +256,7 @@ impl Predictor {
                 },
             })
             .collect();
-        let (predictor, drift) = renew(self, &scores, renewal)?;
+        let (predictor, drift) = renew(self, &scores, renewal, None)?;
         Ok(predictor.with_smooth(renewed.smooth, renewed.partition.smooth.clone(), drift))
     }
 
@@ -338,7 +357,16 @@ impl Refresh {
 
     /// The predictor with new offsets, the drift of every cell, and how often rows needed a policy.
     pub fn finish(self, renewal: Renewal) -> Result<(Predictor, Vec<Drift>, Uses)> {
-        let (mut predictor, mut drift) = renew(&self.predictor, &self.cells, renewal)?;
+        self.finish_since(renewal, None)
+    }
+
+    /// The same, with the drift since the fit, whose means are these.
+    pub(crate) fn finish_since(
+        self,
+        renewal: Renewal,
+        fit: Option<FitMeans>,
+    ) -> Result<(Predictor, Vec<Drift>, Uses)> {
+        let (mut predictor, mut drift) = renew(&self.predictor, &self.cells, renewal, fit)?;
         let mut sampled = self.sampled.map(|sampled| sampled.finish(&|_| true));
         let of = predictor.refreshable()?.partition.smooth.clone();
         if let (Some(sums), Some(of)) = (self.smooth, of) {
@@ -450,6 +478,7 @@ fn renew(
     predictor: &Predictor,
     cells: &[CellScores],
     renewal: Renewal,
+    fit: Option<FitMeans>,
 ) -> Result<(Predictor, Vec<Drift>)> {
     let offsets = predictor.refreshable()?;
     let old = &offsets.partition;
@@ -500,16 +529,23 @@ fn renew(
             } else {
                 before
             };
-            let variance = cell.spread.variance();
-            let error = (variance / cell.rows as f64 + variance / old.counts()[c] as f64).sqrt();
+            let z = |mean: f64, rows: usize| {
+                let variance = cell.spread.variance();
+                let error = (variance / cell.rows as f64 + variance / rows as f64).sqrt();
+                (seen && error > 0.0).then(|| (after - mean) / error)
+            };
             Drift {
                 label: old.label(c),
                 rows: cell.rows,
                 before,
                 after,
-                z: (seen && error > 0.0).then(|| (after - before) / error),
+                z: z(before, old.counts()[c]),
                 offsets: (offsets.taken(c), renewed.by_cell[c]),
                 kept: kept(c),
+                since_fit: fit.map(|fit| SinceFit {
+                    mean: fit.means[c],
+                    z: z(fit.means[c], fit.rows[c]),
+                }),
             }
         })
         .collect();

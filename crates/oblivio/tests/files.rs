@@ -20,7 +20,7 @@ use oblivio::{
 
 const ROWS: usize = 24;
 /// The folder of what is written now.
-const NEWEST: &str = "0.1.0-b";
+const NEWEST: &str = "0.1.0-c";
 
 /// Numbers and words from whole numbers alone, so that they are the same everywhere.
 fn table(start: usize) -> Vec<Column> {

@@ -3,9 +3,10 @@
 
 use oblivio::learn::Learner;
 use oblivio::{
-    AlignMethod, AlignRule, Column, Components, Dependence, Error, Estimator, Held, IntervalSource,
-    Missing, Mode, Model, Points, Predictor, Reduce, Reference, Renewal, Roles, Scaling, Selection,
-    Sensitive, Settings, SmallCells, Step, UnseenCategory, Watch, correlation_ratio, version_of,
+    AlignMethod, AlignRule, Column, Components, Dependence, Drift, Error, Estimator, Held,
+    IntervalSource, Missing, Mode, Model, Points, Predictor, Reduce, Reference, Renewal, Roles,
+    Scaling, Selection, Sensitive, Settings, SmallCells, Step, UnseenCategory, Values, Watch,
+    correlation_ratio, version_of,
 };
 
 const ROWS: usize = 90;
@@ -484,6 +485,69 @@ fn the_card_keeps_the_rows_of_each_cell_at_the_fit() {
         assert_eq!(model.card.cell_rows, [45, 45]);
         let counts = model.predictor().offsets().unwrap().partition.counts();
         assert_eq!(counts, [100, few]);
+    }
+}
+
+/// Steps that no refresh notices add up since the fit; a model that was never refreshed sees them at once.
+#[test]
+fn slow_drift_adds_up_since_the_fit() {
+    for (target, settings) in [(4, Settings::default()), (5, classifier())] {
+        let fit = fitted(&[2], target, &settings);
+        let refreshed = |model: &Model, moved: f64| {
+            let mut rows = table(7000, 400);
+            let Values::Numbers(marks) = &mut rows[0].values else {
+                panic!("a mark is a number");
+            };
+            marks.iter_mut().for_each(|mark| *mark += moved);
+            let (points, _) = model.encoder.encode(&rows).unwrap();
+            let sensitive = Sensitive::new(vec![rows[2].clone()], 400).unwrap();
+            let mut refresh = model.refresh().unwrap();
+            refresh.update(&points, &sensitive, None, &watch()).unwrap();
+            refresh.finish(Renewal::default(), None).unwrap()
+        };
+        let first = refreshed(&fit, 0.0);
+        for (drift, scorer) in first.drifts.iter().zip(&fit.scorers) {
+            for (c, cell) in drift.iter().enumerate() {
+                let since = cell.since_fit.unwrap();
+                assert_eq!((since.mean, since.z), (cell.before, cell.z));
+                let offsets = scorer.offsets().unwrap();
+                let mean = scorer.intercept() + offsets.mean + offsets.by_cell[c];
+                assert_eq!(since.mean, mean);
+            }
+        }
+        let mut model = first.model;
+        for step in 1..=8usize {
+            let bytes = model.to_bytes().unwrap();
+            assert_eq!(Model::from_bytes(&bytes).unwrap(), model);
+            let renewed = refreshed(&model, 0.1 * step as f64);
+            let direct = refreshed(&fit, 0.1 * step as f64);
+            for (drift, direct) in renewed.drifts.iter().zip(&direct.drifts) {
+                for (cell, direct) in drift.iter().zip(direct) {
+                    let since = cell.since_fit.unwrap();
+                    assert_eq!((since.mean, since.z), (direct.before, direct.z));
+                }
+            }
+            let Step::Refresh(refreshed) = &renewed.model.card.history[step].step else {
+                panic!("a refresh");
+            };
+            let most = |z: &dyn Fn(&Drift) -> Option<f64>| {
+                let all = renewed.drifts.iter().flatten().filter_map(z);
+                all.map(f64::abs).reduce(f64::max)
+            };
+            assert_eq!(refreshed.largest_z, most(&|cell| cell.z));
+            let since_fit = most(&|cell| cell.since_fit?.z);
+            assert_eq!(refreshed.largest_z_since_fit, since_fit);
+            assert!(refreshed.largest_z.unwrap() < 2.0);
+            assert!(step < 8 || since_fit.unwrap() > 4.0);
+            model = renewed.model;
+        }
+        // As older versions have refreshed: the means of the fit are lost.
+        model.card.cell_means.clear();
+        let later = refreshed(&model, 1.0);
+        assert!(later.drifts[0].iter().all(|cell| cell.since_fit.is_none()));
+        model.card.cell_means = vec![vec![0.0; 2]; model.scorers.len() + 1];
+        let refused = Model::from_bytes(&model.to_bytes().unwrap()).unwrap_err();
+        assert!(refused.to_string().contains("its history"));
     }
 }
 

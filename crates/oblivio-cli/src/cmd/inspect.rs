@@ -225,9 +225,13 @@ fn counted_categories(count: usize) -> String {
 fn changed(change: &Change, partition: Option<&Partition>) -> String {
     let what = match &change.step {
         Step::Refresh(refreshed) => {
-            let z = refreshed
-                .largest_z
-                .map_or(String::new(), |z| format!(", largest |z| {z:.1}"));
+            let largest = |z: Option<f64>, since: &str| {
+                z.map_or(String::new(), |z| format!(", largest |z|{since} {z:.1}"))
+            };
+            // Of a first refresh they are the same.
+            let fit = refreshed.largest_z_since_fit;
+            let z = largest(refreshed.largest_z, "")
+                + &largest(fit.filter(|_| fit != refreshed.largest_z), " since the fit");
             let label = |cell: &usize| partition.map_or(String::new(), |of| of.label(*cell));
             let kept: Vec<String> = refreshed.kept.iter().map(label).collect();
             let kept = if kept.is_empty() {

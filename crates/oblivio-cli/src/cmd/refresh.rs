@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, Table as Grid, presets};
-use oblivio::{Column, Drift, Model, Renewal, Renewed, Sensitive, SmallCells, Watch};
+use oblivio::{Change, Column, Drift, Model, Renewal, Renewed, Sensitive, SmallCells, Step, Watch};
 use rayon::ThreadPool;
 use serde_json::json;
 
@@ -18,7 +18,8 @@ use crate::table::{self, ReadOptions};
 
 /// Renew a model's offsets by new rows
 ///
-/// The rows need no target. Says how far the mean score of every cell has drifted since the fit or the last refresh, in standard errors.
+/// The rows need no target. Says how far the mean score of every cell has drifted, in standard errors: since the last refresh, if there was
+/// one, and since the fit.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Model file
@@ -118,6 +119,8 @@ fn as_json(model: &Model, rows: usize, drifts: &[Vec<Drift>]) -> serde_json::Val
             "mean-before": drift.before,
             "mean-now": drift.after,
             "z": drift.z,
+            "mean-at-fit": drift.since_fit.map(|fit| fit.mean),
+            "z-since-fit": drift.since_fit.and_then(|fit| fit.z),
             "offset-before": drift.offsets.0,
             "offset-now": drift.offsets.1,
             "kept": drift.kept,
@@ -147,28 +150,45 @@ fn print(
         "offsets renewed by {rows} rows, model written to {}",
         args.output.display()
     )?;
+    let is_refresh = |change: &&Change| matches!(change.step, Step::Refresh(_));
+    let refreshes = model.card.history.iter().filter(is_refresh).count();
     for (k, drift) in drifts.iter().enumerate() {
         if drifts.len() > 1 {
             writeln!(out, "\n{}", report::decision(model, k))?;
         }
-        print_drift(args, drift, out)?;
+        print_drift(args, refreshes > 1, drift, out)?;
     }
     Ok(())
 }
 
-fn print_drift(args: &Args, drift: &[Drift], out: &mut dyn Write) -> std::io::Result<()> {
+/// The drift of every cell; since the fit as well, if that is another.
+fn print_drift(
+    args: &Args,
+    again: bool,
+    drift: &[Drift],
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     let mut grid = Grid::new();
     grid.load_style(presets::NOTHING);
-    grid.set_header(["cell", "rows", "before", "now", "z"]);
+    let since_fit = again.then_some(["at fit", "z since fit"]);
+    let header = ["cell", "rows", "before", "now", "z"].into_iter();
+    grid.set_header(header.chain(since_fit.into_iter().flatten()));
+    let errors = |z: Option<f64>| z.map_or("-".into(), |z| format!("{z:.1}"));
     for cell in drift {
-        let z = cell.z.map_or("-".into(), |z| format!("{z:.1}"));
-        grid.add_row([
+        let z = errors(cell.z);
+        let mut row = vec![
             cell.label.clone(),
             cell.rows.to_string(),
             number(cell.before),
             number(cell.after),
             if cell.kept { format!("{z} (kept)") } else { z },
-        ]);
+        ];
+        if again {
+            let fit = cell.since_fit;
+            row.push(fit.map_or("-".into(), |fit| number(fit.mean)));
+            row.push(errors(fit.and_then(|fit| fit.z)));
+        }
+        grid.add_row(row);
     }
     for column in grid.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);

@@ -52,8 +52,19 @@ type Bounded<'py> = (
     Vec<CoverageRow>,
 );
 
-/// Cell, rows, means before and after, z, offsets before and after, and whether the cell was kept as it was.
-type DriftRow = (String, usize, f64, f64, Option<f64>, f64, f64, bool);
+/// Cell, rows, means before and after, z, offsets before and after, whether the cell was kept as it was; mean and z since the fit.
+type DriftRow = (
+    String,
+    usize,
+    f64,
+    f64,
+    Option<f64>,
+    f64,
+    f64,
+    bool,
+    Option<f64>,
+    Option<f64>,
+);
 
 fn coverage_row(line: CellCoverage) -> CoverageRow {
     (
@@ -76,6 +87,8 @@ fn drift_row(drift: Drift) -> DriftRow {
         offset_before,
         offset_after,
         drift.kept,
+        drift.since_fit.map(|fit| fit.mean),
+        drift.since_fit.and_then(|fit| fit.z),
     )
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::container::{kind_of, numbers, read, require, tensor, write};
 use super::intervals::IntervalsHeader;
-use super::{Card, Change, Model};
+use super::{Card, Model};
 use crate::align::Alignment;
 use crate::basis::{Basis, Shape};
 use crate::classes::Classes;
@@ -241,8 +241,7 @@ impl Model {
             cells.checked_mul(own.len()) == Some(by_cell.len()),
             "the number of its offsets",
         )?;
-        let sound = |change: &Change| change.is_sound(cells, own.len());
-        require(header.card.history.iter().all(sound), "its history")?;
+        require(header.card.is_sound(cells, own.len()), "its history")?;
         let smooth = smooth_offsets(partition, &smooth, own.len())?;
         let scorer = |(k, other): (usize, &Other)| Predictor {
             basis: Arc::clone(&basis),

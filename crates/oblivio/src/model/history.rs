@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::Model;
 use super::reduce::Reduction;
 use crate::error::Result;
-use crate::partition::Uses;
+use crate::partition::{Partition, Uses};
 use crate::points::Points;
 use crate::predictor::Predictor;
-use crate::refresh::{Drift, Refresh, Renewal};
+use crate::refresh::{Drift, FitMeans, Refresh, Renewal};
 use crate::sensitive::Sensitive;
 use crate::watch::Watch;
 
@@ -48,6 +48,9 @@ pub struct Refreshed {
     pub kept: Vec<usize>,
     /// The largest |z| of a cell's drift, over all scores; none where no cell has one.
     pub largest_z: Option<f64>,
+    /// The same of the drift since the fit; none in files of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_z_since_fit: Option<f64>,
 }
 
 /// New offsets of every score of a model in the making; see [`Refresh`].
@@ -100,6 +103,22 @@ impl Model {
             rows: 0,
         })
     }
+
+    /// Writes the means of the cells on the card while they are those of the fit.
+    fn keep_fit_means(&mut self) {
+        let is_refresh = |change: &Change| matches!(change.step, Step::Refresh(_));
+        if self.card.history.iter().any(is_refresh) {
+            return;
+        }
+        let mean = |scorer: &Predictor| {
+            let offsets = scorer.offsets()?;
+            let base = scorer.intercept + offsets.mean;
+            Some(offsets.by_cell.iter().map(|b| base + b).collect())
+        };
+        let counts = self.predictor().partition().map(Partition::counts);
+        self.card.cell_rows = counts.map_or(Vec::new(), <[usize]>::to_vec);
+        self.card.cell_means = self.scorers.iter().filter_map(mean).collect();
+    }
 }
 
 impl ModelRefresh<'_> {
@@ -126,30 +145,29 @@ impl ModelRefresh<'_> {
     /// The model with new offsets; `date` is what its history will say of the time.
     pub fn finish(self, renewal: Renewal, date: Option<String>) -> Result<Renewed> {
         let mut model = self.model.clone();
+        model.keep_fit_means();
+        let (rows, means) = (&model.card.cell_rows, &model.card.cell_means);
         let (mut drifts, mut uses) = (Vec::new(), Uses::default());
-        for (scorer, score) in model.scorers.iter_mut().zip(self.scores) {
-            let (predictor, drift, used) = score.finish(renewal)?;
+        let scores = model.scorers.iter_mut().zip(self.scores);
+        for (k, (scorer, score)) in scores.enumerate() {
+            let fit = means.get(k).map(|means| FitMeans { means, rows });
+            let (predictor, drift, used) = score.finish_since(renewal, fit)?;
             *scorer = predictor;
             drifts.push(drift);
             uses = used;
         }
         let first = drifts.first().map_or(&[][..], Vec::as_slice);
-        let sizes = drifts.iter().flatten().filter_map(|drift| drift.z);
+        let largest = |z: &dyn Fn(&Drift) -> Option<f64>| {
+            let sizes = drifts.iter().flatten().filter_map(z).map(f64::abs);
+            sizes.filter(|z| z.is_finite()).reduce(f64::max)
+        };
         let refreshed = Refreshed {
             rows: self.rows,
             cells: first.iter().map(|drift| drift.rows).collect(),
             kept: (0..first.len()).filter(|&c| first[c].kept).collect(),
-            largest_z: sizes
-                .map(f64::abs)
-                .filter(|z| z.is_finite())
-                .reduce(f64::max),
+            largest_z: largest(&|drift| drift.z),
+            largest_z_since_fit: largest(&|drift| drift.since_fit?.z),
         };
-        if let (true, Some(offsets)) = (
-            model.card.cell_rows.is_empty(),
-            self.model.predictor().offsets(),
-        ) {
-            model.card.cell_rows = offsets.partition.counts().to_vec();
-        }
         let change = Change::new(Step::Refresh(refreshed), date);
         model.card.history.push(change);
         Ok(Renewed {

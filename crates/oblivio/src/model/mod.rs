@@ -97,6 +97,9 @@ pub struct Card {
     /// The reference rows of each cell at the fit, once a refresh has put others in their place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cell_rows: Vec<usize>,
+    /// For each score the mean of h over each cell at the fit, once a refresh has put others in their place; empty if an older version has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cell_means: Vec<Vec<f64>>,
     /// What was done to the model since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Change>,
@@ -277,6 +280,18 @@ impl Model {
 }
 
 impl Card {
+    /// Refuses what cannot have come from a fit to so many cells and scores (a damaged or hostile file).
+    fn is_sound(&self, cells: usize, scores: usize) -> bool {
+        let means = &self.cell_means;
+        let known = |means: &Vec<f64>| means.len() == cells && means.iter().all(|m| m.is_finite());
+        self.history
+            .iter()
+            .all(|change| change.is_sound(cells, scores))
+            && (self.cell_rows.is_empty() || self.cell_rows.len() == cells)
+            && (means.is_empty()
+                || (means.len() == scores && means.iter().all(known) && !self.cell_rows.is_empty()))
+    }
+
     fn new(predictor: &Predictor, summary: &Summary, target: &str, settings: &Settings) -> Self {
         // What takes nothing off is plain, whatever was asked for.
         let plain = settings.strength == 0.0
@@ -300,6 +315,7 @@ impl Card {
             warnings: summary.warnings.iter().map(Warning::to_string).collect(),
             dependence: summary.dependence.into_iter().collect(),
             cell_rows: Vec::new(),
+            cell_means: Vec::new(),
             history: Vec::new(),
         }
     }
