@@ -5,11 +5,12 @@ use super::table::{Table, interpolate};
 use crate::partition::Assignment;
 
 impl ByCell<Table> {
-    /// The distribution function of every row of an assignment.
+    /// The distribution function of every row of an assignment; `None` if they have more knots than `most` together.
     ///
     /// A sum of broken lines is one, with the knots of all: $F = \sum_cw_cF_c$ is exact, not sampled.
-    pub(crate) fn distributions(&self, assignment: &Assignment) -> Vec<Table> {
+    pub(crate) fn distributions(&self, assignment: &Assignment, most: usize) -> Option<Vec<Table>> {
         let population = self.shares();
+        let mut left = most;
         let of = |row: usize| {
             let parts = self.parts(&population, assignment, row);
             if let [(only, _)] = parts[..] {
@@ -22,7 +23,11 @@ impl ByCell<Table> {
                 values,
             }
         };
-        (0..assignment.cells.len()).map(of).collect()
+        let within = |table: Table| {
+            left = left.checked_sub(table.values.len())?;
+            Some(table)
+        };
+        (0..assignment.cells.len()).map(of).map(within).collect()
     }
 
     /// The quantiles $\bar Q = \sum_cp_cQ_c$ of the barycentre.
@@ -48,4 +53,28 @@ fn knots<'k>(lines: impl Iterator<Item = &'k [f64]>) -> Vec<f64> {
     knots.sort_by(f64::total_cmp);
     knots.dedup();
     knots
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_knots_as_are_allowed() {
+        let assignment = Assignment {
+            cells: vec![0, 0, 1, 1, 1, 2],
+            mixtures: vec![vec![0.5, 0.5]],
+            ..Assignment::default()
+        };
+        let scores = [1.0, 2.0, 2.0, 3.0, 4.0, 0.0];
+        let cells = ByCell::quantiles(&scores, &assignment, &[1.0; 6]).unwrap();
+        let places = Assignment {
+            cells: vec![0, 1, 2],
+            ..assignment
+        };
+        // Two of the first cell, three of the second, and of both together four.
+        let lines = cells.distributions(&places, 9).unwrap();
+        assert_eq!(lines[2].values, [1.0, 2.0, 3.0, 4.0]);
+        assert!(cells.distributions(&places, 8).is_none());
+    }
 }

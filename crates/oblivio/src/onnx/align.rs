@@ -108,14 +108,12 @@ fn quantiles(
     place: &Value,
     assignment: &Assignment,
 ) -> Result<Value> {
-    let own = cells.distributions(assignment);
-    let common = cells.barycentre();
-    let knots: usize = own.iter().map(|line| line.values.len()).sum();
-    if knots > MOST_KNOTS {
+    let Some(own) = cells.distributions(assignment, MOST_KNOTS) else {
         return Err(refused(format!(
-            "its alignment has {knots} knots, mixtures of cells included, and a graph holds at most {MOST_KNOTS}; use fewer cells"
+            "its alignment has more than {MOST_KNOTS} knots, mixtures of cells included, which is the most that a graph holds; use fewer cells"
         )));
-    }
+    };
+    let common = cells.barycentre();
     let mut lines = Lines {
         xs: Vec::new(),
         ys: Vec::new(),

@@ -9,6 +9,8 @@ use crate::partition::{Assignment, Cutting, Partition};
 
 /// The most combinations of positions that are written out as a table.
 const MOST_KEYS: usize = 1 << 18;
+/// The most weights of all mixtures of cells that stand in for others.
+const MOST_WEIGHTS: usize = 1 << 23;
 
 /// Where rows belong.
 pub(super) struct Placed {
@@ -41,7 +43,12 @@ pub(super) fn place(
         let before = graph.op("Mul", &[&key, &size]);
         key = graph.op("Add", &[&before, &position]);
     }
-    let grid = partition.grid();
+    let Some(grid) = partition.grid(MOST_WEIGHTS) else {
+        return Err(refused(format!(
+            "mixtures of its {} cells stand in for too many combinations of sensitive values; use fewer cells",
+            partition.len()
+        )));
+    };
     let none = grid.assignment.cells.len();
     let is_refused: Vec<i64> = grid.places.iter().map(|&p| i64::from(p == none)).collect();
     if is_refused.contains(&1) {

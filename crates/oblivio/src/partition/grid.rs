@@ -62,8 +62,8 @@ impl Partition {
         }
     }
 
-    /// The place of every combination of positions.
-    pub(crate) fn grid(&self) -> Grid {
+    /// The place of every combination of positions; `None` if the mixtures that stand in have more weights than `most` together.
+    pub(crate) fn grid(&self, most: usize) -> Option<Grid> {
         let sizes: Vec<usize> = self.cuttings().iter().map(|(_, cut)| cut.len()).collect();
         let count: usize = sizes.iter().product();
         let mut mixtures: Vec<Vec<f64>> = Vec::new();
@@ -81,6 +81,9 @@ impl Partition {
                     })
                 }
             }));
+            if mixtures.len() * self.len() > most {
+                return None;
+            }
             for (position, size) in positions.iter_mut().zip(&sizes).rev() {
                 *position += 1;
                 if *position < *size {
@@ -90,14 +93,14 @@ impl Partition {
             }
         }
         let all = self.len() + mixtures.len();
-        Grid {
+        Some(Grid {
             places: places.into_iter().map(|p| p.unwrap_or(all)).collect(),
             assignment: Assignment {
                 cells: (0..all as u32).collect(),
                 mixtures,
                 ..Assignment::default()
             },
-        }
+        })
     }
 
     /// Where rows at these positions belong; `None` if they are refused.

@@ -145,6 +145,17 @@ fn in_a_product_the_finest_continuous_column_goes_first_and_categories_are_never
 }
 
 #[test]
+fn a_grid_has_as_many_mixtures_as_are_allowed() {
+    // Four of sixteen bins have rows: between them other pairs enclose an empty one.
+    let partition = fit(&bounded(0.0, 16.0), &numbers("s", &[0.5, 3.5, 8.5, 15.5]));
+    let grid = partition.grid(usize::MAX).unwrap();
+    let mixtures = grid.assignment.mixtures.len();
+    assert!(mixtures > 1 && grid.assignment.cells.len() == 4 + mixtures);
+    assert!(partition.grid(4 * mixtures).is_some());
+    assert!(partition.grid(4 * mixtures - 1).is_none());
+}
+
+#[test]
 fn policies_for_empty_cells() {
     let reference = numbers("s", &[0.0, 8.0]);
     let mixture = |empty| {
