@@ -54,7 +54,12 @@ impl IntoResponse for Refusal {
 }
 
 pub(crate) fn json_response(status: StatusCode, answer: &Json) -> Response {
-    let mut response = Response::new(Body::from(answer.to_string()));
+    response(status, answer.to_string())
+}
+
+/// An answer that is JSON already.
+pub(crate) fn response(status: StatusCode, json: String) -> Response {
+    let mut response = Response::new(Body::from(json));
     *response.status_mut() = status;
     let kind = header::HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);

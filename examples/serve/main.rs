@@ -31,7 +31,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use crate::answer::{Refusal, json_response};
+use crate::answer::{Refusal, json_response, response};
 use crate::body::received;
 use crate::row::Service;
 
@@ -66,8 +66,15 @@ struct Place {
     until: Instant,
 }
 
-#[tokio::main]
-async fn main() -> Result<()> {
+fn main() -> Result<()> {
+    // Batches keep a core busy: more threads than cores would only hold more memory.
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.enable_all().max_blocking_threads(cores);
+    runtime.build()?.block_on(run())
+}
+
+async fn run() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().context("usage: serve MODEL [ADDRESS]")?;
     let address = arguments.next();
@@ -199,7 +206,7 @@ async fn batch(
     // when its request is given up.
     let work = tokio::task::spawn_blocking(move || {
         let answers = service.batch(&received(bytes)?, most, place.until)?;
-        Ok(json_response(StatusCode::OK, &answers))
+        Ok(response(StatusCode::OK, answers))
     });
     work.await.unwrap_or_else(|_| {
         Err(Refusal::new(

@@ -1,5 +1,6 @@
 //! From an object by column name to a score.
 
+use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -49,20 +50,28 @@ impl Service {
         result
     }
 
-    /// The answers for the rows of a batch; given up when nobody waits for them any more.
-    pub(crate) fn batch(&self, json: &[u8], most: usize, until: Instant) -> Result<Json, Refusal> {
+    /// The answers for the rows of a batch, as JSON; given up when nobody waits for them any more.
+    pub(crate) fn batch(
+        &self,
+        json: &[u8],
+        most: usize,
+        until: Instant,
+    ) -> Result<String, Refusal> {
         let batch = body::rows(json, most)?;
         self.with_rows(|rows| {
-            let each = batch.iter().enumerate();
-            each.map(|(number, row)| {
+            let mut answers = String::from("[");
+            for (number, row) in batch.iter().enumerate() {
                 if Instant::now() > until {
                     let problem = format!("the time was up after {number} rows");
                     return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, problem));
                 }
                 let found = self.predict(rows, row.get().as_bytes());
-                found.map_err(|refusal| refusal.in_row(number))
-            })
-            .collect()
+                let found = found.map_err(|refusal| refusal.in_row(number))?;
+                let comma = if number > 0 { "," } else { "" };
+                write!(answers, "{comma}{found}").expect("a text grows");
+            }
+            answers.push(']');
+            Ok(answers)
         })
     }
 
