@@ -99,6 +99,37 @@ impl File {
         Self::assemble(&self.container(text).to_string(), &self.data())
     }
 
+    /// The file, which says this.
+    #[must_use]
+    pub fn saying(&self, document: Value) -> Self {
+        Self {
+            document,
+            ..self.clone()
+        }
+    }
+
+    /// The numbers of a tensor; none if there is no such tensor.
+    pub fn numbers(&self, name: &str) -> Vec<f64> {
+        let tensor = self.tensors.iter().find(|tensor| tensor.name == name);
+        let (numbers, _) = tensor
+            .map_or(&[][..], |tensor| &tensor.data)
+            .as_chunks::<8>();
+        numbers
+            .iter()
+            .map(|bytes| f64::from_le_bytes(*bytes))
+            .collect()
+    }
+
+    /// The file with other numbers in a tensor, which has any shape.
+    pub fn with_tensor(&self, name: &str, shape: &[u64], numbers: &[f64]) -> Vec<u8> {
+        let mut file = self.clone();
+        for tensor in file.tensors.iter_mut().filter(|tensor| tensor.name == name) {
+            tensor.shape = shape.iter().map(|size| *size as usize).collect();
+            tensor.data = numbers.iter().flat_map(|v| v.to_le_bytes()).collect();
+        }
+        file.to_bytes()
+    }
+
     /// The file of these two parts.
     pub fn assemble(container: &str, data: &[u8]) -> Vec<u8> {
         let padding = " ".repeat(container.len().next_multiple_of(8) - container.len());

@@ -256,7 +256,7 @@ impl<'a> Study<'a> {
             Estimator::Smooth => {
                 let coordinates = self.coordinates(rule, columns)?;
                 let points = self.places(&coordinates, rule)?;
-                Source::Kernel(KernelFeatures::choose(&coordinates, &points, chosen.gamma)?)
+                Source::Kernel(KernelFeatures::choose(&coordinates, &points, chosen.gamma))
             }
             Estimator::Cells | Estimator::Auto => {
                 let table = self.table;
@@ -310,7 +310,7 @@ impl<'a> Study<'a> {
         let mut best = (f64::INFINITY, unit, 1.0);
         for factor in tried {
             let gamma = factor * unit;
-            let features = KernelFeatures::choose(&coordinates, &points, gamma)?;
+            let features = KernelFeatures::choose(&coordinates, &points, gamma);
             let values = features.values(&points);
             let count = values.len() / self.weights.len();
             let scores = self.left_out.scores(&values, count, &RIDGES)?;

@@ -1,6 +1,6 @@
 //! From named columns to points: numbers (standardised or not), categories as indicators.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -242,17 +242,19 @@ impl Encoder {
         self.features.iter().map(Feature::width).sum()
     }
 
-    /// The names of the features of the points: the column's, with `=level` for an indicator.
-    pub fn feature_names(&self) -> Vec<String> {
-        self.features
-            .iter()
-            .flat_map(|feature| match feature {
-                Feature::Number { name, .. } => vec![name.clone()],
-                Feature::Categories { name, levels } => {
-                    levels.iter().map(|l| format!("{name}={l}")).collect()
-                }
-            })
-            .collect()
+    /// The name of a feature of the points: the column's, with `=level` for an indicator.
+    pub fn feature_name(&self, number: usize) -> Option<String> {
+        let mut left = number;
+        for feature in &self.features {
+            if left < feature.width() {
+                return Some(match feature {
+                    Feature::Number { name, .. } => name.clone(),
+                    Feature::Categories { name, levels } => format!("{name}={}", levels[left]),
+                });
+            }
+            left -= feature.width();
+        }
+        None
     }
 
     /// The levels of a categorical column.
@@ -284,9 +286,10 @@ impl Encoder {
                 }
                 Feature::Categories { levels, .. } => {
                     let (found, codes) = column.to_categories();
+                    let known: HashMap<&String, usize> = levels.iter().zip(0..).collect();
                     let places: Vec<Option<usize>> = found
                         .iter()
-                        .map(|level| levels.iter().position(|known| known == level))
+                        .map(|level| known.get(level).copied())
                         .collect();
                     for (row, code) in codes.iter().enumerate() {
                         match places[*code as usize] {
@@ -429,7 +432,8 @@ mod tests {
             UnseenCategory::Error,
         )
         .unwrap();
-        assert_eq!(encoder.feature_names(), ["a", "b=x", "b=y"]);
+        let names: Vec<String> = (0..9).map_while(|k| encoder.feature_name(k)).collect();
+        assert_eq!(names, ["a", "b=x", "b=y"]);
         let reversed: Vec<Column> = table().into_iter().rev().collect();
         let (points, _) = encoder.encode(&reversed).unwrap();
         assert_eq!(points.row(0), [-1.0, 0.0, 1.0]);

@@ -310,11 +310,13 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// Replaces numbers of features by their names.
-    pub(crate) fn name_features(&mut self, names: &[String]) {
+    /// Replaces numbers of features by their names, where there are such features.
+    pub(crate) fn name_features(&mut self, named: impl Fn(usize) -> Option<String>) {
         if let Self::ConstantFeatures { features } = self {
             for (feature, name) in features {
-                name.clone_from(&names[*feature]);
+                if let Some(known) = named(*feature) {
+                    *name = known;
+                }
             }
         }
     }

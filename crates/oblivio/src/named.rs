@@ -33,8 +33,15 @@ pub trait Named: Copy + PartialEq + 'static {
 pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<String> {
     const SIMILAR: f64 = 0.5;
     let name = name.trim().to_lowercase();
+    let letters = name.chars().count();
+    // As many letters as the longer name has more than the other have to change.
+    let may_be = |other: &&str| {
+        let others = other.chars().count();
+        letters <= 2 * others && others <= 2 * letters
+    };
     known
         .into_iter()
+        .filter(may_be)
         .map(|other| {
             let likeness = strsim::normalized_damerau_levenshtein(&name, &other.to_lowercase());
             (likeness, other)

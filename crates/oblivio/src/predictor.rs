@@ -552,6 +552,10 @@ impl Predictor {
             let found = complete.iter().zip(&assignment.cells);
             found.for_each(|(&row, cell)| cells[row] = *cell);
             assignment.cells = cells;
+            let mut unplaced = vec![false; points.len()];
+            let found = complete.iter().zip(&assignment.unplaced);
+            found.for_each(|(&row, without)| unplaced[row] = *without);
+            assignment.unplaced = unplaced;
             assignment.smooth = assignment.smooth.take().map(|known| {
                 let mut all = Mat::zeros(known.nrows(), points.len());
                 for (i, &row) in complete.iter().enumerate() {

@@ -117,14 +117,21 @@ pub struct Refresh {
     sampled: Option<SampledScores>,
 }
 
-/// Sums over rows of features D of S and the score h: of w, wD, wDDᵀ, wh and wDh.
+/// Sums over rows of features D of S and the score h: of wh and wDh.
 #[derive(Clone, Debug)]
 struct SmoothScores {
+    score: f64,
+    cross: Vec<f64>,
+    /// None where those of another score of the same rows serve.
+    sums: Option<SmoothSums>,
+}
+
+/// Sums over rows of features D of S alone: of w, wD and wDDᵀ.
+#[derive(Clone, Debug)]
+pub(crate) struct SmoothSums {
     weight: f64,
     features: Vec<f64>,
     gram: Mat<f64>,
-    score: f64,
-    cross: Vec<f64>,
     /// Sums of wD and of w in each cell; none of a cell without rows.
     cells: Vec<(Vec<f64>, f64)>,
 }
@@ -139,13 +146,27 @@ struct CellScores {
 impl Predictor {
     /// Begins a refresh of the offsets.
     pub fn refresh(&self) -> Result<Refresh> {
+        let mut refresh = self.refresh_beside()?;
+        let cells = refresh.cells.len();
+        if let Some(smooth) = &mut refresh.smooth {
+            smooth.sums = Some(SmoothSums::new(smooth.cross.len(), cells));
+        }
+        Ok(refresh)
+    }
+
+    /// Begins a refresh beside that of another score, which adds up the features of S for both.
+    pub(crate) fn refresh_beside(&self) -> Result<Refresh> {
         let offsets = self.refreshable()?;
         let count = offsets.partition.len();
         let features = offsets.smooth.as_ref().map(|smooth| smooth.values.len());
         Ok(Refresh {
             predictor: self.clone(),
             cells: vec![CellScores::default(); count],
-            smooth: features.map(|features| SmoothScores::new(features, count)),
+            smooth: features.map(|features| SmoothScores {
+                score: 0.0,
+                cross: vec![0.0; features],
+                sums: None,
+            }),
             uses: Uses::default(),
             sampled: self
                 .alignment
@@ -179,8 +200,8 @@ impl Predictor {
         let weights = plan.map.weights_of(&self.coefficients, watch)?;
         let sums = moments.clone().whitened(watch)?;
         if let SensitivePlan::Smooth(partition) = &plan.sensitive {
-            let smooth = |of: &Partition| of.smooth.as_ref().map(Smooth::len);
-            if smooth(partition) != smooth(&offsets.partition) {
+            let size = |of: &Partition| (of.smooth.as_ref().map(Smooth::len), of.len());
+            if size(partition) != size(&offsets.partition) {
                 return Err(Error::UnlikeMoments {
                     problem: "the predictor's offsets are a regression on other features",
                 });
@@ -197,6 +218,11 @@ impl Predictor {
                 problem: "their sensitive features are not cells",
             });
         };
+        let Some(places) = offsets.partition.places(cuts) else {
+            return Err(Error::UnlikeMoments {
+                problem: "their sensitive columns are cut differently from the predictor's",
+            });
+        };
         let width = sums.width;
         let base = dot(&weights, &sums.origin);
         let mut cells = vec![CellScores::default(); offsets.partition.len()];
@@ -209,9 +235,7 @@ impl Predictor {
             let mean = dot(&weights, row) / weight;
             mass += weight;
             let mut uses = Uses::default();
-            let place = offsets
-                .partition
-                .place(cuts, &slots.keys[slot], &mut uses, 0)?;
+            let place = places.of(&slots.keys[slot], &mut uses, 0)?;
             // A cell may be made up of several slots.
             if let Place::Cell(cell) = place {
                 cells[cell].rows += slots.counts[slot];
@@ -357,20 +381,28 @@ impl Refresh {
 
     /// The predictor with new offsets, the drift of every cell, and how often rows needed a policy.
     pub fn finish(self, renewal: Renewal) -> Result<(Predictor, Vec<Drift>, Uses)> {
-        self.finish_since(renewal, None)
+        self.finish_since(renewal, None, None)
     }
 
-    /// The same, with the drift since the fit, whose means are these.
+    /// The sums over features of S, for scores beside this one.
+    pub(crate) fn take_sums(&mut self) -> Option<SmoothSums> {
+        self.smooth.as_mut().and_then(|smooth| smooth.sums.take())
+    }
+
+    /// The same, with the drift since the fit, whose means are these; `sums` are those of the score that was refreshed beside this one.
     pub(crate) fn finish_since(
-        self,
+        mut self,
         renewal: Renewal,
         fit: Option<FitMeans>,
+        sums: Option<&SmoothSums>,
     ) -> Result<(Predictor, Vec<Drift>, Uses)> {
+        let own = self.take_sums();
+        let sums = sums.or(own.as_ref());
         let (mut predictor, mut drift) = renew(&self.predictor, &self.cells, renewal, fit)?;
         let mut sampled = self.sampled.map(|sampled| sampled.finish(&|_| true));
         let of = predictor.refreshable()?.partition.smooth.clone();
-        if let (Some(sums), Some(of)) = (self.smooth, of) {
-            let (of, offsets) = sums.regression(&of)?;
+        if let (Some(scores), Some(sums), Some(of)) = (self.smooth, sums, of) {
+            let (of, offsets) = sums.regression(&of, &scores)?;
             (predictor, drift) = predictor.with_smooth(Some(offsets), Some(of), drift);
             if let Some(sampled) = &mut sampled {
                 sampled.assignment.move_by(&sums.mean());
@@ -390,23 +422,31 @@ impl Refresh {
 }
 
 impl SmoothScores {
+    fn add(&mut self, features: &[f64], score: f64, weight: f64, cell: usize) {
+        self.score += weight * score;
+        for (cross, v) in self.cross.iter_mut().zip(features) {
+            *cross += weight * v * score;
+        }
+        if let Some(sums) = &mut self.sums {
+            sums.add(features, weight, cell);
+        }
+    }
+}
+
+impl SmoothSums {
     fn new(features: usize, cells: usize) -> Self {
         Self {
             weight: 0.0,
             features: vec![0.0; features],
             gram: Mat::zeros(features, features),
-            score: 0.0,
-            cross: vec![0.0; features],
             cells: vec![(Vec::new(), 0.0); cells],
         }
     }
 
-    fn add(&mut self, features: &[f64], score: f64, weight: f64, cell: usize) {
+    fn add(&mut self, features: &[f64], weight: f64, cell: usize) {
         self.weight += weight;
-        self.score += weight * score;
         for (b, v) in features.iter().enumerate() {
             self.features[b] += weight * v;
-            self.cross[b] += weight * v * score;
             let column = self.gram.col_as_slice_mut(b);
             let pairs = column.iter_mut().zip(features);
             pairs.for_each(|(g, d)| *g += weight * v * d);
@@ -424,14 +464,14 @@ impl SmoothScores {
         self.features.iter().map(|v| v / self.weight).collect()
     }
 
-    /// The regression of the score on D, centred over these rows.
-    fn regression(&self, of: &Smooth) -> Result<(Smooth, SmoothOffsets)> {
+    /// The regression of a score on D, centred over these rows.
+    fn regression(&self, of: &Smooth, scores: &SmoothScores) -> Result<(Smooth, SmoothOffsets)> {
         let count = self.features.len();
         let mean = self.mean();
         let gram = Mat::from_fn(count, count, |a, b| {
             self.gram[(a, b)] - self.weight * mean[a] * mean[b]
         });
-        let cross = Mat::from_fn(count, 1, |a, _| self.cross[a] - mean[a] * self.score);
+        let cross = Mat::from_fn(count, 1, |a, _| scores.cross[a] - mean[a] * scores.score);
         let moved = of.moved(&mean);
         let values = moved
             .solve(gram.as_ref(), cross.as_ref())?

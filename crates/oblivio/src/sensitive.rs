@@ -27,12 +27,21 @@ pub enum Kind {
     Continuous,
 }
 
+/// The most sensitive columns: cells are combinations of their values.
+pub(crate) const MOST_COLUMNS: usize = 256;
 /// Whole numbers with more distinct values than this are continuous unless the user says otherwise.
 const MOST_CATEGORIES: usize = 20;
 
 impl Sensitive {
     /// Takes the columns of a table of `rows` rows.
     pub fn new(columns: Vec<Column>, rows: usize) -> Result<Self> {
+        if columns.len() > MOST_COLUMNS {
+            return Err(Error::InvalidParameter {
+                name: "the number of sensitive columns",
+                expected: "at most 256; leave some out, or join them",
+                value: columns.len().to_string(),
+            });
+        }
         for column in &columns {
             if column.len() != rows {
                 return Err(Error::Length {

@@ -422,8 +422,12 @@ fn a_refresh_refuses_small_cells_and_keeps_a_history() {
 /// Nothing is known of the S of such rows, so they are no reason to change a regression on S.
 #[test]
 fn rows_of_an_unseen_category_change_nothing_in_a_refresh() {
+    let align = [None, Some(AlignMethod::LocationScale)];
+    let missing = [Missing::Error, Missing::SensitiveFree];
     for estimator in [Estimator::Cells, Estimator::Smooth, Estimator::Linear] {
-        for align in [None, Some(AlignMethod::LocationScale)] {
+        for (align, missing) in
+            [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(a, m)| (align[a], missing[m]))
+        {
             let strength = 1.0;
             let mut settings = Settings {
                 align: align.map(|method| AlignRule { method, strength }),
@@ -431,10 +435,17 @@ fn rows_of_an_unseen_category_change_nothing_in_a_refresh() {
             };
             settings.partition.estimator = estimator;
             settings.partition.policies.category = UnseenCategory::Population;
+            settings.partition.policies.missing = missing;
             let model = fitted(&[2, 3], 4, &settings);
             let refreshed = |strangers: usize| {
                 let mut rows = table(7000, 200 + strangers);
-                let sex = |i: usize| Some(if i < 200 { ["F", "M"][i % 2] } else { "X" });
+                // Some rows miss their sex, where there is another model for them.
+                let misses = |i: usize| missing == Missing::SensitiveFree && i % 7 == 3;
+                let sex = |i: usize| match i {
+                    0..200 if misses(i) => None,
+                    0..200 => Some(["F", "M"][i % 2]),
+                    _ => Some("X"),
+                };
                 rows[2] = Column::texts("sex", (0..200 + strangers).map(sex));
                 let (points, _) = model.encoder.encode(&rows).unwrap();
                 let sensitive = Sensitive::new(rows[2..4].to_vec(), rows[2].len()).unwrap();

@@ -56,6 +56,11 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// The number of columns.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
     /// The layout of a file, and the names in its header.
     pub(super) fn find(input: &Input, separation: Separation) -> Result<(Self, Vec<String>)> {
         let (Separation::Given(delimiter) | Separation::Usual(delimiter)) = separation;

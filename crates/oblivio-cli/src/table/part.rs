@@ -108,6 +108,14 @@ impl Known {
 }
 
 impl Part {
+    /// Whether its format is that of a file of so many columns, as far as it says.
+    pub(super) fn has_columns(&self, count: usize) -> bool {
+        match &self.format {
+            Format::Csv(layout) => layout.width() == count,
+            Format::Parquet => true,
+        }
+    }
+
     /// What is known of the file, if it can be read again.
     pub(super) fn known(&self) -> Option<Known> {
         matches!(self.place, Place::Path(_)).then(|| Known {

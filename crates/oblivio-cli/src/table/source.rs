@@ -150,7 +150,9 @@ impl Source {
         let files = files.collect::<Option<Vec<Part>>>()?;
         let sound = |file: &Part| {
             let width = known.columns.len();
-            file.positions.len() == width && file.positions.iter().all(|place| *place < width)
+            file.positions.len() == width
+                && file.positions.iter().all(|place| *place < width)
+                && file.has_columns(width)
         };
         files.iter().all(sound).then(|| Self {
             files,

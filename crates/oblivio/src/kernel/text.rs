@@ -8,6 +8,8 @@ use crate::error::{Error, Result};
 
 /// Deeper nesting is refused, so that a hostile text cannot exhaust the stack.
 const DEEPEST: usize = 32;
+/// The most kernels in a text: each is computed for every pair of rows.
+const MOST_KERNELS: usize = 64;
 
 impl Display for Gamma {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -96,6 +98,7 @@ impl FromStr for Kernel<Gamma> {
             text,
             at: 0,
             depth: 0,
+            kernels: 0,
         };
         let kernel = parser.sum()?;
         if !parser.rest().is_empty() {
@@ -126,6 +129,7 @@ struct Parser<'t> {
     text: &'t str,
     at: usize,
     depth: usize,
+    kernels: usize,
 }
 
 impl<'t> Parser<'t> {
@@ -169,6 +173,10 @@ impl<'t> Parser<'t> {
             let kernel = self.sum()?;
             self.need(")", "`)`")?;
             return Ok(kernel);
+        }
+        self.kernels += 1;
+        if self.kernels > MOST_KERNELS {
+            return Err(self.error("the end: there are at most 64 kernels"));
         }
         let start = self.at;
         let name = self.word();

@@ -76,6 +76,7 @@ impl ManifoldParts {
         let all = [&self.base, &self.directions, &self.shares, &self.gram];
         let mut numbers = all.into_iter().chain([&self.at_base]).flatten();
         dim > 0
+            && rows > 0
             && self.base.len() == rows * dim
             && self.directions.len() == rows * count
             && self.at_base.len() == rows * count

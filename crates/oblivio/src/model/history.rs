@@ -96,10 +96,13 @@ impl Change {
 impl Model {
     /// Begins a refresh of the offsets of every score.
     pub fn refresh(&self) -> Result<ModelRefresh<'_>> {
-        let scores = self.scorers.iter().map(Predictor::refresh);
+        let mut scores = vec![self.predictor().refresh()?];
+        for scorer in &self.scorers[1..] {
+            scores.push(scorer.refresh_beside()?);
+        }
         Ok(ModelRefresh {
             model: self,
-            scores: scores.collect::<Result<_>>()?,
+            scores,
             rows: 0,
         })
     }
@@ -143,7 +146,8 @@ impl ModelRefresh<'_> {
     }
 
     /// The model with new offsets; `date` is what its history will say of the time.
-    pub fn finish(self, renewal: Renewal, date: Option<String>) -> Result<Renewed> {
+    pub fn finish(mut self, renewal: Renewal, date: Option<String>) -> Result<Renewed> {
+        let sums = self.scores.first_mut().and_then(Refresh::take_sums);
         let mut model = self.model.clone();
         model.keep_fit_means();
         let (rows, means) = (&model.card.cell_rows, &model.card.cell_means);
@@ -151,7 +155,7 @@ impl ModelRefresh<'_> {
         let scores = model.scorers.iter_mut().zip(self.scores);
         for (k, (scorer, score)) in scores.enumerate() {
             let fit = means.get(k).map(|means| FitMeans { means, rows });
-            let (predictor, drift, used) = score.finish_since(renewal, fit)?;
+            let (predictor, drift, used) = score.finish_since(renewal, fit, sums.as_ref())?;
             *scorer = predictor;
             drifts.push(drift);
             uses = used;

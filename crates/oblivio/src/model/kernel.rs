@@ -18,6 +18,8 @@ use crate::watch::Watch;
 
 /// The most cells of an oblivious kernel: their means have inner products with each other.
 const MOST_CELLS: usize = 1 << 13;
+/// The most reference rows of a file that leaves the means to its reader.
+const MOST_ROWS: usize = 1 << 16;
 /// Inner products of means that a file may leave to its reader: whatever its size, and for every byte of it.
 const COMPUTED: (usize, usize) = (1 << 17, 1);
 
@@ -159,7 +161,12 @@ fn kept((kernel, points, cells, partition): Own, tensors: &SafeTensors) -> Resul
     if partition.smooth.is_none() {
         all_have_rows(&cells, partition.len())?;
     }
-    let gram = MatRef::from_column_major_slice(&gram, sides[0], sides[1]).to_owned();
+    let means = partition
+        .smooth
+        .as_ref()
+        .map_or(partition.len(), Smooth::len);
+    require(sides == [means, means], "the number of its means")?;
+    let gram = MatRef::from_column_major_slice(&gram, means, means).to_owned();
     let kept = KeptMean { cells, parts, gram };
     ConditionalMean::of_kept(kernel, points, kept, partition)
         .ok_or_else(|| invalid("the number of its means makes no sense"))
@@ -178,6 +185,8 @@ fn estimated(
     let (smooth, _) = numbers(tensors, "smooth", 1).unwrap_or_default();
     let (rows, features) = (points.len(), partition.smooth.as_ref().map(Smooth::len));
     all_have_rows(&cells, partition.len())?;
+    // They are the sums of a square of as many rows.
+    require(rows <= MOST_ROWS, "the number of its rows")?;
     require(
         cells.len() == rows
             && features.unwrap_or(0).checked_mul(rows) == Some(smooth.len())

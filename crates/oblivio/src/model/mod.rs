@@ -183,11 +183,9 @@ impl Model {
             mut summary,
             ..
         } = fit;
-        let names = encoder.feature_names();
-        summary
-            .warnings
-            .iter_mut()
-            .for_each(|w| w.name_features(&names));
+        for warning in &mut summary.warnings {
+            warning.name_features(|feature| encoder.feature_name(feature));
+        }
         let card = Card::new(&predictor, &summary, target, settings);
         let model = Self {
             encoder,

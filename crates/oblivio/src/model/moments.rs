@@ -15,7 +15,9 @@ use crate::fit::{Settings, StreamFit};
 use crate::gather::Gather;
 use crate::kernel::Kernel;
 use crate::landmarks::FeatureMap;
-use crate::moments::{Moments, Pending, Plan, Scratch, SensitivePlan, SensitiveSums, Sums};
+use crate::moments::{
+    Moments, Pending, Plan, Scratch, SensitivePlan, SensitiveSums, Sums, block_rows,
+};
 use crate::partition::{Cuts, Slots, Uses};
 use crate::points::Points;
 use crate::reference::Members;
@@ -188,6 +190,12 @@ impl SumsHeader {
             weights: vector("pending-weights")?,
         };
         let rows = pending.targets.len();
+        // Rows wait for the rest of their block, and slots for the first of their rows.
+        require(rows < block_rows(width), "the number of its rows")?;
+        if let SensitiveSums::Cells { slots, sums, .. } = &sensitive {
+            let waiting = slots.keys.len() - sums.len() / width;
+            require(waiting <= rows, "the number of its cells")?;
+        }
         let fits = match &sensitive {
             SensitiveSums::Cells { slots, .. } => {
                 let known = |slot: &usize| *slot < slots.keys.len();

@@ -170,6 +170,8 @@ impl Survey {
             require(values.len() == weights.len(), "a column of its sample")?;
             kept.push(column.kept(values)?);
         }
+        // Rows are drawn from columns.
+        require(count > 0 || weights.is_empty(), "its sample")?;
         let sensitive = kept.split_off(count);
         let names = |kept: &[Kept]| {
             kept.iter()

@@ -103,6 +103,11 @@ pub(crate) struct CellFeatures {
     pub(crate) warnings: Vec<Warning>,
 }
 
+/// Rows of a block, whose features are this wide.
+pub(crate) fn block_rows(width: usize) -> usize {
+    (BLOCK / width).clamp(256, 8192)
+}
+
 impl Batch<'_> {
     /// Refuses parts of unequal length and values that are no numbers.
     pub(crate) fn check(&self) -> Result<()> {
@@ -301,7 +306,7 @@ impl Moments {
                 });
             }
         };
-        let block = self.block();
+        let block = block_rows(self.sums.width);
         for row in 0..points.len() {
             let weight = weights.map_or(1.0, |weights| weights[row]);
             if weight == 0.0 || left_out[row] {
@@ -332,11 +337,6 @@ impl Moments {
             SensitiveSums::Cells { cuts, .. } => cuts.count_left_out(rows),
             SensitiveSums::Dense { placed, .. } => placed.1.sensitive_free += rows,
         }
-    }
-
-    /// Rows of a block.
-    fn block(&self) -> usize {
-        (BLOCK / self.sums.width).clamp(256, 8192)
     }
 
     /// Sums what is pending.
@@ -644,6 +644,11 @@ impl CellFeatures {
                 });
             }
         };
+        let Some(places) = self.partition.places(cuts) else {
+            return Err(Error::UnlikeMoments {
+                problem: "their sensitive columns are cut differently",
+            });
+        };
         let mut uses = cuts.uses(&slots.keys, &slots.counts);
         let mut by_feature = Vec::new();
         for (key, count) in slots.keys.iter().zip(&slots.counts) {
@@ -651,7 +656,7 @@ impl CellFeatures {
                 by_feature.extend(vec![0.0; self.overall.len()]);
                 continue;
             }
-            let place = self.partition.place(cuts, key, &mut uses, *count)?;
+            let place = places.of(key, &mut uses, *count)?;
             by_feature.extend(self.shift(&place, &rows.origin));
         }
         let shift = Shift {

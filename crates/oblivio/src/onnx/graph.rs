@@ -9,6 +9,8 @@ use super::proto::{
 
 /// The operators of `ai.onnx.ml` that are used: those that read text.
 const ML: &str = "ai.onnx.ml";
+/// The most bytes of a file of the format.
+pub(super) const MOST_BYTES: usize = i32::MAX as usize;
 /// The length of the first dimension of every input and output.
 const ROWS: &str = "rows";
 
@@ -40,15 +42,17 @@ pub(super) struct Graph {
     proto: GraphProto,
     prefix: String,
     values: usize,
+    /// Bytes of all constants.
+    bytes: usize,
 }
 
 impl Graph {
     /// An empty graph whose own names begin as none of these does.
     pub(super) fn new(taken: &[&str]) -> Self {
-        let mut prefix = "v".to_owned();
-        while taken.iter().any(|name| name.starts_with(&prefix)) {
-            prefix.push('_');
-        }
+        let after = taken.iter().filter_map(|name| name.strip_prefix('v'));
+        let lines = |rest: &str| rest.len() - rest.trim_start_matches('_').len();
+        let longest = after.map(lines).max();
+        let prefix = format!("v{}", "_".repeat(longest.map_or(0, |lines| lines + 1)));
         Self {
             proto: GraphProto {
                 name: "oblivio".into(),
@@ -56,6 +60,7 @@ impl Graph {
             },
             prefix,
             values: 0,
+            bytes: 0,
         }
     }
 
@@ -74,6 +79,11 @@ impl Graph {
         proto.node.retain(|node| node.output.iter().any(is_needed));
         proto.initializer.retain(|tensor| is_needed(&tensor.name));
         proto
+    }
+
+    /// Bytes of all constants; beyond what a file can have they are counted and not kept.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     fn fresh(&mut self) -> String {
@@ -301,6 +311,11 @@ impl Graph {
         string_data: Vec<Vec<u8>>,
     ) -> Value {
         let name = self.fresh();
+        let texts: usize = string_data.iter().map(Vec::len).sum();
+        self.bytes += texts + raw_data.as_ref().map_or(0, Vec::len);
+        if self.bytes > MOST_BYTES {
+            return Value(name);
+        }
         self.proto.initializer.push(TensorProto {
             dims: dims.iter().map(|&size| size as i64).collect(),
             data_type: element as i32,

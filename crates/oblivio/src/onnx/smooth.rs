@@ -195,7 +195,7 @@ fn kernel_features(graph: &mut Graph, located: &Located, features: &KernelFeatur
         exponent = graph.op("Sub", &[&exponent, &term]);
     }
     let kernel = graph.op("Exp", &[&exponent]);
-    let inverse = transposed_inverse(&features.factor, count);
+    let inverse = transposed_inverse(features.factor(), count);
     graph.product(&kernel, count, &inverse)
 }
 

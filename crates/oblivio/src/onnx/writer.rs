@@ -8,7 +8,7 @@ use serde_json::json;
 use super::cells::{self, Placed};
 use super::columns::{self, InputColumn, Inputs, refused};
 use super::encode::{self, Encoded};
-use super::graph::{Graph, Value};
+use super::graph::{Graph, MOST_BYTES, Value};
 use super::proto::{ModelProto, OperatorSetIdProto, StringStringEntryProto};
 use super::{OnnxSettings, kernel, smooth};
 use crate::basis::Basis;
@@ -21,8 +21,6 @@ use crate::partition::{Missing, Partition};
 /// Versions of the format and of its two sets of operators.
 const IR_VERSION: i64 = 9;
 const OPERATORS: [(&str, i64); 2] = [("", 18), ("ai.onnx.ml", 3)];
-/// A file of the format is no larger.
-const MOST_BYTES: usize = i32::MAX as usize;
 
 /// A graph in the making, and what of it several scores share.
 pub(super) struct Writer<'m> {
@@ -113,6 +111,7 @@ impl<'m> Writer<'m> {
             key: format!("oblivio.{key}"),
             value,
         };
+        let constants = self.graph.bytes();
         let model = ModelProto {
             ir_version: IR_VERSION,
             producer_name: "oblivio".into(),
@@ -128,7 +127,7 @@ impl<'m> Writer<'m> {
                 .collect(),
             metadata_props: entries.into_iter().map(entry).collect(),
         };
-        let size = model.encoded_len();
+        let size = model.encoded_len().max(constants);
         if size > MOST_BYTES {
             return Err(refused(format!(
                 "it would take {size} bytes and a file of the format has at most {MOST_BYTES}; fit it on landmarks"

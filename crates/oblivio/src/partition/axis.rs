@@ -1,16 +1,21 @@
 //! One sensitive column, cut into categories or bins.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::rule::MOST_CELLS;
 use super::{Binning, PartitionRule, Policies, Uses};
 use crate::column::{Column, LevelMap, Value};
 use crate::error::{Error, Result, Warning};
-use crate::sensitive::Kind;
+use crate::sensitive::{Kind, MOST_COLUMNS};
 
 /// The position of a category that no reference row has.
 pub(super) const UNSEEN: u32 = u32::MAX;
+
+/// Letters of a name or a category in words; a cell has many, and there are many cells.
+const LETTERS: usize = 64;
 
 /// How one sensitive column is cut.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,6 +92,15 @@ impl Axis {
             Cut::Categories { .. } => None,
             Cut::Bins { .. } => Some(self.present()),
         }
+    }
+
+    /// Whether its bins are halves of halves.
+    pub(super) fn is_dyadic(&self) -> bool {
+        let binning = match &self.cut {
+            Cut::Categories { .. } => None,
+            Cut::Bins { binning, .. } => Some(*binning),
+        };
+        binning == Some(Binning::Dyadic)
     }
 
     pub(super) fn locate(&self, column: &Column, policies: Policies) -> Result<Positions> {
@@ -201,7 +215,7 @@ impl Axis {
 
     /// The positions in words: `sex=F`, `30 <= age < 45`.
     pub(super) fn describe(&self, from: u32, to: u32) -> String {
-        let name = &self.name;
+        let name = shown(&self.name);
         if to - from > 1 && from == 0 && to >= self.present() {
             return format!("{name} any");
         }
@@ -209,7 +223,9 @@ impl Axis {
             return format!("{name} missing");
         }
         match &self.cut {
-            Cut::Categories { levels } => format!("{name}={}", levels[from as usize]),
+            Cut::Categories { levels } => {
+                format!("{name}={}", shown(&levels[from as usize]))
+            }
             Cut::Bins { edges, .. } => {
                 let low = from.checked_sub(1).and_then(|k| edges.get(k as usize));
                 let high = edges.get(to as usize - 1);
@@ -231,7 +247,7 @@ impl Axis {
             return "missing".into();
         }
         match &self.cut {
-            Cut::Categories { levels } => levels[from as usize].clone(),
+            Cut::Categories { levels } => shown(&levels[from as usize]).into_owned(),
             Cut::Bins { edges, .. } => {
                 let low = from.checked_sub(1).and_then(|k| edges.get(k as usize));
                 match (low, edges.get(to as usize - 1)) {
@@ -249,11 +265,26 @@ impl Axis {
         match &self.cut {
             Cut::Categories { levels } => !levels.is_empty() || self.missing,
             Cut::Bins { edges, bounds, .. } => {
-                edges.iter().all(|e| e.is_finite())
+                edges.len() < MOST_CELLS
+                    && edges.iter().all(|e| e.is_finite())
                     && edges.is_sorted_by(|a, b| a < b)
                     && bounds.0 <= bounds.1
             }
         }
+    }
+}
+
+/// Whether there can be these axes beside each other.
+pub(super) fn are_sound(axes: &[Axis]) -> bool {
+    let names: HashSet<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
+    axes.len() <= MOST_COLUMNS && names.len() == axes.len() && axes.iter().all(Axis::is_sound)
+}
+
+/// A text, or its beginning.
+fn shown(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(LETTERS) {
+        None => text.into(),
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
     }
 }
 

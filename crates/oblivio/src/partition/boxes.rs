@@ -1,7 +1,6 @@
 //! Cells of several bins: which bins are joined so that no cell has too few rows, and the cell of a key.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
 
 use super::axis::Axis;
 
@@ -230,22 +229,6 @@ fn path(
     categories
         .map(|p| (p, p))
         .chain(bins.map(|a| (low[a], high[a])))
-}
-
-/// A tree that is made when it is first needed; it says nothing that the cells do not.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Lookup(OnceLock<Tree>);
-
-impl Lookup {
-    pub(super) fn get(&self, make: impl FnOnce() -> Option<Tree>) -> &Tree {
-        self.0.get_or_init(|| make().unwrap_or_default())
-    }
-}
-
-impl PartialEq for Lookup {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::axis::{Axis, Cut, UNSEEN};
-use super::boxes::{Extent, Lookup, merge};
+use super::axis::{self, Axis, Cut, UNSEEN};
+use super::boxes::{Extent, merge};
+use super::derived::Derived;
 use super::{Choice, Missing, OutOfRange, Partition, PartitionRule, Policies, Uses};
 use crate::column::{MISSING, MOST_ROWS, sort_levels};
 use crate::error::{Error, Result, Warning};
@@ -182,10 +183,10 @@ impl Cuts {
     pub(crate) fn uses(&self, keys: &[Vec<u32>], counts: &[usize]) -> Uses {
         let absent = keys.iter().zip(counts).map(|(key, count)| {
             let places = key.iter().filter(|place| **place == ABSENT).count();
-            places * count
+            places.saturating_mul(*count)
         });
         Uses {
-            missing: absent.sum(),
+            missing: absent.fold(0, usize::saturating_add),
             out_of_range: self.outside,
             sensitive_free: self.left_out,
             ..Uses::default()
@@ -211,12 +212,12 @@ impl Cuts {
             mine.missing |= theirs.missing;
             match (&mut mine.cut, &theirs.cut) {
                 (Cut::Categories { levels }, Cut::Categories { levels: new }) => {
+                    let mut known: HashMap<String, u32> = levels.iter().cloned().zip(0..).collect();
                     let place = |level: &String| {
-                        let known = levels.iter().position(|l| l == level);
-                        known.unwrap_or_else(|| {
+                        *known.entry(level.clone()).or_insert_with(|| {
                             levels.push(level.clone());
-                            levels.len() - 1
-                        }) as u32
+                            levels.len() as u32 - 1
+                        })
                     };
                     Some(Renaming::Places(new.iter().map(place).collect()))
                 }
@@ -237,21 +238,23 @@ impl Cuts {
         .collect()
     }
 
-    /// A key as the axes of a partition call it.
-    pub(super) fn key_in(&self, axes: &[Axis], key: &[u32]) -> Vec<u32> {
-        let places = key.iter().zip(&self.axes).zip(axes);
-        places
-            .map(|((&place, mine), theirs)| match (&mine.cut, &theirs.cut) {
-                _ if place == ABSENT && theirs.missing => theirs.len() - 1,
-                _ if place == ABSENT => UNSEEN,
-                (Cut::Categories { levels }, Cut::Categories { levels: known }) => {
-                    let level = &levels[place as usize];
-                    let found = known.iter().position(|l| l == level);
-                    found.map_or(UNSEEN, |found| found as u32)
-                }
-                _ => place,
-            })
-            .collect()
+    /// How keys are called by the axes of a partition; `None` if these are of other columns, or cut elsewhere.
+    pub(super) fn renamed_in(&self, axes: &[Axis]) -> Option<Vec<Renaming>> {
+        let alike = |(mine, theirs): (&Axis, &Axis)| match (&mine.cut, &theirs.cut) {
+            _ if mine.name != theirs.name => None,
+            (Cut::Categories { levels }, Cut::Categories { levels: known }) => {
+                let places: HashMap<&String, u32> = known.iter().zip(0..).collect();
+                let place = |level| places.get(level).copied().unwrap_or(UNSEEN);
+                Some(Renaming::Places(levels.iter().map(place).collect()))
+            }
+            (Cut::Bins { edges, .. }, Cut::Bins { edges: same, .. }) => {
+                (edges == same).then_some(Renaming::Same)
+            }
+            _ => None,
+        };
+        let pairs = self.axes.iter().zip(axes);
+        let renamings: Option<Vec<Renaming>> = pairs.map(alike).collect();
+        renamings.filter(|_| self.axes.len() == axes.len())
     }
 
     /// The category at a place on an axis, in words.
@@ -327,7 +330,7 @@ impl Cuts {
             smooth: None,
             choice: self.choice.clone(),
             policies: self.policies,
-            lookup: Lookup::default(),
+            lookup: Derived::default(),
         };
         (partition, places, warnings)
     }
@@ -359,7 +362,7 @@ impl Cuts {
         self.open.len() == self.axes.len()
             && self.outside <= MOST_ROWS
             && self.left_out <= MOST_ROWS
-            && self.axes.iter().all(Axis::is_sound)
+            && axis::are_sound(&self.axes)
             && keys.iter().all(|key| {
                 let mut places = key.iter().zip(&self.axes);
                 key.len() == self.axes.len()
@@ -382,6 +385,15 @@ impl Renaming {
         match self {
             Self::Places(places) if place != ABSENT => places[place as usize],
             _ => place,
+        }
+    }
+
+    /// The position on an axis of a partition.
+    pub(super) fn on(&self, axis: &Axis, place: u32) -> u32 {
+        match place {
+            ABSENT if axis.missing => axis.len() - 1,
+            ABSENT => UNSEEN,
+            place => self.of(place),
         }
     }
 }

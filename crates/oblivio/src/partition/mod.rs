@@ -3,6 +3,7 @@
 mod axis;
 mod boxes;
 mod cuts;
+mod derived;
 mod grid;
 mod row;
 mod rule;
@@ -15,8 +16,10 @@ use faer::Mat;
 use serde::{Deserialize, Serialize};
 
 use self::axis::{Axis, Cut, UNSEEN};
-use self::boxes::{Lookup, Tree};
+use self::boxes::Tree;
 pub(crate) use self::cuts::Cuts;
+use self::cuts::Renaming;
+use self::derived::Derived;
 pub(crate) use self::grid::Cutting;
 pub(crate) use self::row::PartitionRow;
 pub use self::rule::{
@@ -56,7 +59,7 @@ pub struct Partition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) choice: Option<Choice>,
     #[serde(skip)]
-    lookup: Lookup,
+    lookup: Derived<Tree>,
 }
 
 /// How the conditional mean was chosen.
@@ -414,7 +417,7 @@ impl Partition {
 
     /// The cell that holds a key, be it at a place where no reference row was.
     fn find(&self, key: &[u32]) -> Option<usize> {
-        let make = || Tree::new(&self.axes, &self.keys, &self.ends);
+        let make = || Tree::new(&self.axes, &self.keys, &self.ends).unwrap_or_default();
         self.lookup.get(make).find(&self.axes, key)
     }
 
@@ -515,26 +518,13 @@ impl Partition {
         pairs.for_each(|(share, mass)| *share = mass / total);
     }
 
-    /// The cell of a key of these cuts, or the weights over the cells that stand in for it.
-    pub(crate) fn place(
-        &self,
-        cuts: &Cuts,
-        key: &[u32],
-        uses: &mut Uses,
-        rows: usize,
-    ) -> Result<Place> {
-        let own = key;
-        let key = cuts.key_in(&self.axes, own);
-        if let Some(cell) = self.find(&key) {
-            return Ok(Place::Cell(cell));
-        }
-        if key.contains(&UNSEEN) {
-            uses.unseen_category += rows;
-        } else {
-            uses.empty_cell += rows;
-        }
-        let value = |axis: usize| cuts.value(axis, own[axis]);
-        Ok(Place::Mixture(self.stand_in(&key, &value)?))
+    /// Finds the places of keys of these cuts; `None` if they are of other columns, or cut elsewhere.
+    pub(crate) fn places<'p>(&'p self, cuts: &'p Cuts) -> Option<Places<'p>> {
+        Some(Places {
+            partition: self,
+            renamings: cuts.renamed_in(&self.axes)?,
+            cuts,
+        })
     }
 
     /// The weights over the cells that stand in for a key without reference rows.
@@ -608,15 +598,34 @@ impl Partition {
                 }
             } else {
                 let axis = open.remove(0);
-                for wider in widening(&self.axes[axis], key[axis]) {
-                    ranges[axis] = wider;
-                    if self.write_weights(ranges, weights) {
-                        return true;
-                    }
+                let steps = (0..self.len()).filter_map(|cell| self.steps_to(cell, ranges, axis));
+                if let Some(steps) = steps.min() {
+                    ranges[axis] = widened(&self.axes[axis], key[axis], steps);
+                    return self.write_weights(ranges, weights);
                 }
+                ranges[axis] = 0..bins(axis);
             }
         }
         false
+    }
+
+    /// How often the range on one axis must be [`widened`] before it meets a cell; `None` where other axes keep it from that.
+    fn steps_to(&self, cell: usize, ranges: &[Range<u32>], axis: usize) -> Option<u32> {
+        let low = &self.keys[cell];
+        let high = self.ends.get(cell).unwrap_or(low);
+        let meets = |a: usize| low[a] < ranges[a].end && ranges[a].start <= high[a];
+        let bins = self.axes[axis].bins().unwrap_or(0);
+        // Missing values are no neighbours of a bin.
+        if low[axis] >= bins || !(0..ranges.len()).all(|a| a == axis || meets(a)) {
+            return None;
+        }
+        let position = ranges[axis].start;
+        let nearest = position.clamp(low[axis], high[axis]);
+        Some(if self.axes[axis].is_dyadic() {
+            u32::BITS - (position ^ nearest).leading_zeros()
+        } else {
+            position.abs_diff(nearest)
+        })
     }
 
     /// Writes the shares of the cells that meet these ranges, if there is one.
@@ -665,7 +674,7 @@ impl Partition {
             && self.counts.len() == self.keys.len()
             && rows_are_sound(&self.counts)
             && self.mass.iter().all(|mass| *mass > 0.0 && mass.is_finite())
-            && self.axes.iter().all(Axis::is_sound)
+            && axis::are_sound(&self.axes)
             && self.keys.is_sorted_by(|a, b| a < b)
             && self.keys.iter().all(|key| {
                 key.len() == self.axes.len()
@@ -685,6 +694,35 @@ impl Partition {
                 high.len() == low.len() && axes.all(|((l, h), axis)| spans(*l, *h, axis))
             })
             && Tree::new(&self.axes, &self.keys, &self.ends).is_some()
+    }
+}
+
+/// Places of the keys of cuts among the cells of a partition.
+pub(crate) struct Places<'p> {
+    partition: &'p Partition,
+    cuts: &'p Cuts,
+    renamings: Vec<Renaming>,
+}
+
+impl Places<'_> {
+    /// The cell of a key that so many rows have, or the weights over the cells that stand in for it.
+    pub(crate) fn of(&self, key: &[u32], uses: &mut Uses, rows: usize) -> Result<Place> {
+        let own = key;
+        let axes = self.renamings.iter().zip(&self.partition.axes);
+        let places = key.iter().zip(axes);
+        let key: Vec<u32> = places
+            .map(|(place, (r, axis))| r.on(axis, *place))
+            .collect();
+        if let Some(cell) = self.partition.find(&key) {
+            return Ok(Place::Cell(cell));
+        }
+        if key.contains(&UNSEEN) {
+            uses.unseen_category += rows;
+        } else {
+            uses.empty_cell += rows;
+        }
+        let value = |axis: usize| self.cuts.value(axis, own[axis]);
+        Ok(Place::Mixture(self.partition.stand_in(&key, &value)?))
     }
 }
 
@@ -717,29 +755,15 @@ struct Surroundings {
     open: Vec<usize>,
 }
 
-/// Ever wider ranges around a bin: dyadic ones halve the resolution, others take in both neighbours.
-fn widening(axis: &Axis, position: u32) -> impl Iterator<Item = Range<u32>> {
+/// The range around a bin after so many steps: dyadic ones halve the resolution, others take in both neighbours.
+fn widened(axis: &Axis, position: u32, steps: u32) -> Range<u32> {
     let bins = axis.bins().unwrap_or(0);
-    let dyadic = matches!(
-        axis.cut,
-        Cut::Bins {
-            binning: Binning::Dyadic,
-            ..
-        }
-    );
-    let last = if dyadic {
-        bins.ilog2()
+    if axis.is_dyadic() {
+        let start = position >> steps << steps;
+        start..start + (1 << steps)
     } else {
-        bins.saturating_sub(1)
-    };
-    (1..=last).map(move |step| {
-        if dyadic {
-            let start = position >> step << step;
-            start..start + (1 << step)
-        } else {
-            position.saturating_sub(step)..(position + step + 1).min(bins)
-        }
-    })
+        position.saturating_sub(steps)..(position + steps + 1).min(bins)
+    }
 }
 
 /// The key of every row, and how many rows lay out of range or were missing.

@@ -180,7 +180,11 @@ impl BlockRow {
                 return Some(Self::Cells(Box::new(PartitionRow::new(partition, row)?)));
             }
             Source::Columns(coordinates) => coordinates,
-            Source::Kernel(kernel) => kernel.coordinates(),
+            Source::Kernel(kernel) => {
+                // Now, since rows must take no memory.
+                kernel.factor();
+                kernel.coordinates()
+            }
         };
         Some(Self::Coordinates {
             columns: Columns::new(coordinates.names(), coordinates.level_maps(), row)?,

@@ -67,7 +67,7 @@ impl Named for Estimator {
 /// rows a share of 1/m of what they tell beyond S is taken for what S tells.
 const LEAST_ROWS: usize = 5;
 /// More bins than this are a mistake.
-const MOST_CELLS: usize = 65_536;
+pub(super) const MOST_CELLS: usize = 65_536;
 
 /// The number of bins of each continuous column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -253,20 +253,24 @@ impl Policies {
 }
 
 impl CellCount {
-    /// The number of bins for n reference rows and d continuous columns.
+    /// The number of bins for n reference rows and d continuous columns; at most 65 536.
     pub fn resolve(self, rows: usize, continuous: usize) -> usize {
-        // Whole-number search: the root of a perfect power must not round to the wrong side.
+        // Whole numbers around the root: that of a perfect power must not round to the wrong side.
         let power = |base: usize, exponent: usize| (base as f64).powf(exponent as f64);
-        match self {
-            Self::Given(cells) => cells,
-            Self::Auto | Self::Loo => (1..=rows)
-                .find(|&cells| power(cells, continuous + 2) >= rows as f64)
-                .unwrap_or(1),
-            Self::Paper => (1..=rows)
+        let around = |exponent: usize| {
+            let root = (rows as f64).powf(1.0 / exponent as f64) as usize;
+            (root.saturating_sub(2).max(1)..=root + 2).filter(|cells| *cells <= rows)
+        };
+        let cells = match self {
+            Self::Given(cells) => return cells,
+            Self::Auto | Self::Loo => {
+                around(continuous + 2).find(|&cells| power(cells, continuous + 2) >= rows as f64)
+            }
+            Self::Paper => around(2 * (continuous + 1))
                 .take_while(|&cells| power(cells, 2 * (continuous + 1)) <= rows as f64)
-                .last()
-                .unwrap_or(1),
-        }
+                .last(),
+        };
+        cells.unwrap_or(1).min(MOST_CELLS)
     }
 }
 

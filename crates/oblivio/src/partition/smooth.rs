@@ -1,16 +1,17 @@
 //! Features of the sensitive values on which a conditional mean is regressed: smooth ones, the columns themselves, or cells.
 
 use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 
 use faer::{Mat, MatRef, Side};
 use rayon::prelude::*;
-use serde::de::{SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
+use super::derived::Derived;
 use super::{Estimator, Missing, Partition, PartitionRule, Policies, UnseenCategory, Uses, listed};
 use crate::column::{Column, LevelMap, Value};
 use crate::error::{Error, Result};
-use crate::sensitive::{Kind, Sensitive};
+use crate::sensitive::{Kind, MOST_COLUMNS, Sensitive};
 
 /// The most landmarks among the sensitive values.
 const MOST_LANDMARKS: usize = 128;
@@ -28,7 +29,6 @@ const CHUNK: usize = 512;
 /// rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Smooth {
-    #[serde(deserialize_with = "one_or_two")]
     pub(crate) blocks: Vec<Block>,
     pub(crate) policies: Policies,
 }
@@ -61,11 +61,10 @@ pub(crate) enum Source {
 /// Features of a Gaussian kernel on coordinates: $k_S(s, s') = e^{-\gamma\|z - z'\|^2}\cdot 4^{-d}$, z being the standardised
 /// continuous columns and d the number of categorical ones that differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Landmarks", into = "Landmarks")]
+#[serde(from = "Landmarks", into = "Landmarks")]
 pub(crate) struct KernelFeatures {
     pub(crate) on: Landmarks,
-    /// The factor L of their kernel matrix, row after row; found again from the landmarks when a file is read.
-    pub(crate) factor: Vec<f64>,
+    factor: Derived<Vec<f64>>,
 }
 
 /// Landmarks among sensitive values, as a file has them.
@@ -321,8 +320,7 @@ impl Smooth {
             let source = match &block.source {
                 Source::Cells(partition) => partition.smooth.is_none() && partition.is_sound(),
                 Source::Columns(coordinates) => coordinates.is_sound(),
-                // Those that are not have no factor, and are refused when they are read.
-                Source::Kernel(_) => true,
+                Source::Kernel(features) => features.on.is_sound(),
             };
             source
                 && block.len() > 0
@@ -332,7 +330,7 @@ impl Smooth {
                 && block.ridge.is_finite()
                 && block.sign.abs() == 1.0
         };
-        !self.blocks.is_empty()
+        (1..=2).contains(&self.blocks.len())
             && self.blocks.iter().all(sound)
             && check_features(self.len()).is_ok()
     }
@@ -374,7 +372,7 @@ impl Source {
 impl KernelFeatures {
     /// Landmarks among these rows: each the one that those before leave the most of (the smallest of several), until little is left
     /// of any. Rows that come twice, and the order they come in, change nothing.
-    pub(crate) fn choose(coordinates: &Coordinates, points: &[f64], gamma: f64) -> Result<Self> {
+    pub(crate) fn choose(coordinates: &Coordinates, points: &[f64], gamma: f64) -> Self {
         let mut on = Landmarks {
             coordinates: coordinates.clone(),
             gamma,
@@ -413,11 +411,16 @@ impl KernelFeatures {
             columns.push(column);
             on.values.extend_from_slice(row(pivot));
         }
-        Self::try_from(on)
+        Self::from(on)
     }
 
     fn len(&self) -> usize {
         self.on.len()
+    }
+
+    /// The factor L of the landmarks' kernel matrix, row after row.
+    pub(crate) fn factor(&self) -> &[f64] {
+        self.factor.get(|| self.on.factor())
     }
 
     /// ψ for rows of coordinates, row after row.
@@ -437,9 +440,9 @@ impl KernelFeatures {
 
     /// ψ for one row of coordinates.
     pub(super) fn write(&self, point: &[f64], psi: &mut [f64]) {
-        let count = self.len();
+        let (count, factor) = (self.len(), self.factor());
         for k in 0..count {
-            let row = &self.factor[k * count..=k * count + k];
+            let row = &factor[k * count..=k * count + k];
             let before: f64 = row[..k].iter().zip(&*psi).map(|(l, v)| l * v).sum();
             psi[k] = (self.on.kernel(self.on.at(k), point) - before) / row[k];
         }
@@ -456,31 +459,38 @@ impl From<KernelFeatures> for Landmarks {
     }
 }
 
-impl TryFrom<Landmarks> for KernelFeatures {
-    type Error = Error;
+impl From<Landmarks> for KernelFeatures {
+    fn from(on: Landmarks) -> Self {
+        Self {
+            on,
+            factor: Derived::default(),
+        }
+    }
+}
 
-    /// Factorises the landmarks' kernel matrix.
-    fn try_from(on: Landmarks) -> Result<Self> {
-        let (dim, count) = (on.coordinates.len(), on.len());
-        let sound = on.coordinates.is_sound()
-            && on.gamma.is_finite()
-            && on.gamma >= 0.0
+impl Landmarks {
+    /// Refuses what cannot have come from a fit (a damaged or hostile file).
+    fn is_sound(&self) -> bool {
+        let (dim, count) = (self.coordinates.len(), self.len());
+        self.coordinates.is_sound()
+            && self.gamma.is_finite()
+            && self.gamma >= 0.0
             && dim > 0
             && (1..=MOST_LANDMARKS).contains(&count)
-            && count * dim == on.values.len()
-            && on.values.iter().all(|v| v.is_finite());
-        if !sound {
-            return Err(Error::InvalidModel {
-                problem: "the landmarks of its sensitive values make no sense".into(),
-            });
-        }
+            && count * dim == self.values.len()
+            && self.values.iter().all(|v| v.is_finite())
+    }
+
+    /// The factor L of their kernel matrix, row after row.
+    fn factor(&self) -> Vec<f64> {
+        let count = self.len();
         let mut factor = vec![0.0; count * count];
         for i in 0..count {
             for j in 0..=i {
                 let before: f64 = (0..j)
                     .map(|k| factor[i * count + k] * factor[j * count + k])
                     .sum();
-                let rest = on.kernel(on.at(i), on.at(j)) - before;
+                let rest = self.kernel(self.at(i), self.at(j)) - before;
                 factor[i * count + j] = if i == j {
                     // Rounding alone could make it less; landmarks of a damaged file may be twins.
                     rest.max(1e-3 * TOLERANCE).sqrt()
@@ -489,11 +499,9 @@ impl TryFrom<Landmarks> for KernelFeatures {
                 };
             }
         }
-        Ok(Self { on, factor })
+        factor
     }
-}
 
-impl Landmarks {
     fn len(&self) -> usize {
         self.values.len() / self.coordinates.len().max(1)
     }
@@ -631,12 +639,13 @@ impl Coordinates {
 
     fn is_sound(&self) -> bool {
         let sound = |coordinate: &Coordinate| match &coordinate.form {
-            Form::Categories { .. } => true,
+            Form::Categories { .. } => coordinate.len() > 0,
             Form::Number { mean, scale, .. } => {
                 mean.is_finite() && scale.is_finite() && *scale > 0.0
             }
         };
-        self.0.iter().all(sound)
+        let names: HashSet<&str> = self.names().collect();
+        names.len() == self.0.len() && self.0.len() <= MOST_COLUMNS && self.0.iter().all(sound)
     }
 }
 
@@ -679,10 +688,9 @@ impl Coordinate {
         match &self.form {
             Form::Categories { levels } => {
                 let (names, codes) = column.to_categories();
-                let places: Vec<Option<usize>> = names
-                    .iter()
-                    .map(|name| levels.iter().position(|level| level == name))
-                    .collect();
+                let known: HashMap<&String, usize> = levels.iter().zip(0..).collect();
+                let places: Vec<Option<usize>> =
+                    names.iter().map(|name| known.get(name).copied()).collect();
                 for (row, &code) in codes.iter().enumerate() {
                     match places.get(code as usize) {
                         Some(Some(place)) => entry(row, *place, 1.0),
@@ -715,33 +723,6 @@ impl Coordinate {
         }
         Ok(())
     }
-}
-
-/// Reads blocks; a third is refused before it is read, for a landmark takes more memory than it has letters.
-fn one_or_two<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Block>, D::Error> {
-    struct Blocks;
-    impl<'de> Visitor<'de> for Blocks {
-        type Value = Vec<Block>;
-
-        fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-            f.write_str("one or two blocks of features")
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(
-            self,
-            mut entries: A,
-        ) -> std::result::Result<Self::Value, A::Error> {
-            let mut blocks = Vec::new();
-            while blocks.len() < 2
-                && let Some(block) = entries.next_element()?
-            {
-                blocks.push(block);
-            }
-            // What is left is refused by the reader of the sequence.
-            Ok(blocks)
-        }
-    }
-    from.deserialize_seq(Blocks)
 }
 
 /// Refuses a regression on S that would take hours.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use oblivio::{
-    Batch, CellCount, Checkpoint, Column, Estimator, KernelModel, Model, Moments, Offsets,
-    Sensitive, Settings, Survey, Training,
+    Batch, CellCount, Checkpoint, Column, Estimator, Kernel, KernelModel, Model, Moments, Offsets,
+    Release, Sensitive, Settings, Survey, Training,
 };
 use oblivio_fuzz::File;
 use serde_json::{Value, json};
@@ -236,4 +236,179 @@ fn regressions_on_more_features_than_a_fit_allows_are_refused() {
     block["centre"] = json!(vec![0.0; 5001]);
     let refused = Model::from_bytes(&saying(model, place, block)).unwrap_err();
     assert!(refused.to_string().contains("its partition"), "{refused}");
+}
+
+/// The matrix was made before its sides were looked at; with no column, any number of rows takes no byte.
+#[test]
+fn a_gram_of_no_bytes_has_no_rows() {
+    for shape in [[1u64 << 61, 0], [0, 1 << 61], [3, 0], [0, 0]] {
+        let file = File::of(&seeds::kernels()[0]).with_tensor("gram", &shape, &[]);
+        assert!(KernelModel::from_bytes(&file, &watch()).is_err());
+    }
+}
+
+/// The name of a feature was looked for wherever a checkpoint said that it was.
+#[test]
+fn remarks_on_features_that_are_not_there_stay_as_they_are() {
+    let bytes = &seeds::checkpoints()[1];
+    let remark = json!([{ "ConstantFeatures": { "features": [[1_u64 << 40, "x"], [0, "y"]] } }]);
+    let checkpoint = Checkpoint::from_bytes(&saying(bytes, "/header/warnings", remark)).unwrap();
+    let settings = seeds::on_landmarks(Estimator::Cells);
+    let (encoder, fit) = checkpoint.into_fit(&settings).unwrap();
+    let fit = fit.finish(&watch()).unwrap();
+    let (_, summary) = Model::new(encoder, fit, "y", &settings);
+    let remarks: Vec<String> = summary.warnings.iter().map(ToString::to_string).collect();
+    let named = remarks.iter().any(|remark| remark.ends_with(": x, x"));
+    assert!(named, "{remarks:?}");
+}
+
+/// Joined with others, rows were put beside columns that were not there.
+#[test]
+fn a_sample_without_columns_is_refused() {
+    let bytes = &seeds::surveys()[0];
+    let mut file = File::of(bytes).document();
+    for part in ["learner", "features", "sensitive", "kinds"] {
+        assert!(file["header"][part].is_array(), "{part}");
+        file["header"][part] = json!([]);
+    }
+    let read = Survey::from_bytes(&File::of(bytes).with_text(&file.to_string()));
+    assert!(read.unwrap_err().to_string().contains("its sample"));
+}
+
+/// Every row was compared with none.
+#[test]
+fn a_projection_onto_nothing_is_refused() {
+    let bytes = &seeds::releases()[4];
+    assert!(Release::from_bytes(bytes).is_ok());
+    let file = File::of(bytes);
+    let mut document = file.document();
+    let lengths = document["header"]["lengths"].as_array_mut().unwrap();
+    // Base, directions, inner products and values at the base.
+    let gram = lengths[2].as_u64().unwrap();
+    let kept = lengths[0].as_u64().unwrap() + lengths[1].as_u64().unwrap();
+    let numbers = file.numbers("numbers");
+    for at in [0, 1, 3] {
+        lengths[at] = json!(0);
+    }
+    let gram = &numbers[kept as usize..(kept + gram) as usize];
+    let emptied = file
+        .saying(document)
+        .with_tensor("numbers", &[gram.len() as u64], gram);
+    let refused = Release::from_bytes(&emptied).unwrap_err().to_string();
+    assert!(
+        refused.contains("what it makes of its columns"),
+        "{refused}"
+    );
+}
+
+/// As many columns were as many levels of recursion, or copies of a column of the table.
+#[test]
+fn sensitive_columns_are_few_and_differ() {
+    let model = &seeds::models()[0];
+    let place = "/header/cells/partition/axes";
+    let axes = File::of(model).document().pointer(place).unwrap().clone();
+    let (sex, age) = (axes[0].clone(), axes[1].clone());
+    assert!(Model::from_bytes(&saying(model, place, json!([sex, age]))).is_ok());
+    let mut named = age.clone();
+    named["name"] = sex["name"].clone();
+    assert!(Model::from_bytes(&saying(model, place, json!([sex, named]))).is_err());
+    let moments = File::of(&seeds::moments()[0]);
+    let mut document = moments.document();
+    let many = |axis: &mut Value| {
+        let of = |k: usize| {
+            let mut own = axis[0].clone();
+            own["name"] = json!(k.to_string());
+            own
+        };
+        *axis = (0..300).map(of).collect();
+    };
+    many(&mut document["header"]["plan"]["sensitive"]["cells"]["axes"]);
+    document["header"]["plan"]["sensitive"]["cells"]["open"] = json!(vec![true; 300]);
+    let refused = Moments::from_bytes(&moments.with_text(&document.to_string()));
+    assert!(refused.unwrap_err().to_string().contains("its plan"));
+    let columns = (0..300).map(|k| Column::numbers(k.to_string(), vec![1.0]));
+    assert!(Sensitive::new(columns.collect(), 1).is_err());
+}
+
+/// Slots that no row is in took as much memory as those of rows, and any number of rows waited for their block.
+#[test]
+fn slots_and_waiting_rows_are_accounted_for() {
+    let file = File::of(&seeds::moments()[0]);
+    let slots = "/header/sums/slots";
+    let document = file.document();
+    let keys = document.pointer(&format!("{slots}/1")).unwrap();
+    let waiting = keys.as_array().unwrap().len();
+    assert!(waiting > 1, "all rows wait");
+    let rows = document["header"]["sums"]["pending"].as_array().unwrap();
+    assert_eq!(rows.len(), ROWS);
+    // More slots than rows: one for every combination of a category and a bin.
+    let mut many = document.clone();
+    let levels: Vec<String> = (0..20).map(|k| k.to_string()).collect();
+    let axes = many.pointer_mut(&format!("{slots}/0/axes/0/cut")).unwrap();
+    axes["categories"]["levels"] = json!(levels);
+    let more: Vec<Value> = (0..20).map(|k| json!([k, 0])).collect();
+    *many.pointer_mut(&format!("{slots}/1")).unwrap() = json!(more);
+    *many.pointer_mut(&format!("{slots}/2")).unwrap() = json!(vec![0; 20]);
+    let refused = Moments::from_bytes(&file.with_text(&many.to_string())).unwrap_err();
+    assert!(refused.to_string().contains("its cells"), "{refused}");
+}
+
+/// The cells' labels repeat the names of columns and categories.
+#[test]
+fn labels_are_short() {
+    let model = &seeds::models()[0];
+    let long = "ab\u{e9}".repeat(1 << 16);
+    let place = "/header/cells/partition/axes/0/name";
+    let model = Model::from_bytes(&saying(model, place, json!(long))).unwrap();
+    let label = model.predictor().partition().unwrap().label(0);
+    assert!(label.len() < 300 && label.starts_with("ab\u{e9}ab"));
+}
+
+/// Every kernel of a sum is computed for every pair of rows.
+#[test]
+fn kernels_of_a_text_are_few() {
+    let sum = |count: usize| vec!["linear"; count].join(" + ").parse::<Kernel>();
+    assert!(sum(64).is_ok());
+    assert!(sum(65).unwrap_err().to_string().contains("at most 64"));
+}
+
+/// Factors were made for regressions within regressions before these were refused.
+#[test]
+fn a_regression_within_a_regression_is_refused() {
+    let seeds = seeds::models();
+    let partition = File::of(&seeds[1]).document()["header"]["cells"]["partition"].clone();
+    let place = "/header/cells/partition/smooth/blocks/0/source";
+    let mut plain = partition.clone();
+    plain.as_object_mut().unwrap().remove("smooth");
+    let centre = json!(vec![0.0; plain["keys"].as_array().unwrap().len()]);
+    let centred = saying(
+        &seeds[1],
+        "/header/cells/partition/smooth/blocks/0/centre",
+        centre,
+    );
+    for (inside, problem) in [(plain, "smooth offsets"), (partition, "its partition")] {
+        let refused = Model::from_bytes(&saying(&centred, place, json!({ "cells": inside })));
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains(problem), "{refused}");
+    }
+}
+
+/// The number of cells was found by counting up to the root of the weight of all rows.
+#[test]
+fn a_number_of_cells_is_found_at_once() {
+    for (rows, columns, cells) in [
+        (0, 1, 1),
+        (1, 1, 1),
+        (8, 1, 2),
+        (9, 1, 3),
+        (1000, 1, 10),
+        (1001, 1, 11),
+        (81, 2, 3),
+        (usize::MAX, 0, 65_536),
+    ] {
+        assert_eq!(CellCount::Auto.resolve(rows, columns), cells, "{rows}");
+    }
+    for (rows, columns, cells) in [(0, 1, 1), (15, 1, 1), (16, 1, 2), (80, 1, 2), (81, 1, 3)] {
+        assert_eq!(CellCount::Paper.resolve(rows, columns), cells, "{rows}");
+    }
 }
