@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import numbers
+import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -249,7 +250,10 @@ def number(name: str, value: Any) -> float:
     """A setting as a number; its range is the engine's business."""
     if not isinstance(value, numbers.Real):
         raise InvalidInputError(f"{name} must be a number, got {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidInputError(f"{name} is beyond all floating-point numbers; give a smaller one") from None
 
 
 def text(name: str, value: Any) -> str:
@@ -263,6 +267,8 @@ def count(name: str, value: Any) -> int:
     """A setting as a positive whole number."""
     if not isinstance(value, numbers.Integral) or int(value) < 1:
         raise InvalidInputError(f"{name} must be a positive whole number, got {value!r}")
+    if int(value) > sys.maxsize:
+        raise InvalidInputError(f"{name} must be at most {sys.maxsize}, got {value!r}")
     return int(value)
 
 

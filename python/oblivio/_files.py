@@ -130,7 +130,11 @@ ObliviousRelease
         return _classifier_of(_oblivio.ScoreModel.from_bytes(data))
     if kind == "features":
         features = _oblivio.FeatureModel.from_bytes(data)
-        estimator = ObliviousTransformer(kernel=features.kernel, n_components=features.components)
+        # A file of features that nothing is taken off has no sensitive columns, whether or not there were some.
+        strength = features.strength if features.sensitive_columns else 1.0
+        estimator = ObliviousTransformer(
+            kernel=features.kernel, n_components=features.components, strength=strength
+        )
         return fitted(estimator, features)
     if kind == "release":
         release = _oblivio.ReleaseModel.from_bytes(data)

@@ -6,6 +6,7 @@ import difflib
 import numbers
 import warnings
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -20,6 +21,9 @@ Values = Any
 NamedColumn = tuple[str, Values]
 
 MISSING = np.iinfo(np.uint32).max
+
+# Whole numbers up to here are floating-point numbers, each its own.
+EXACT = 2**53
 
 # For Features.read: every column may miss values.
 ANYWHERE = object()
@@ -75,6 +79,36 @@ def aligned(values: Any) -> np.ndarray[Any, Any]:
     return np.require(values, np.float64, ["C", "ALIGNED"])
 
 
+def whole(values: Any, name: str) -> Any:
+    """Whole numbers, if floating point can tell them apart."""
+    if len(values) and (np.max(values) > EXACT or np.min(values) < -EXACT):
+        raise InvalidInputError(
+            f"column {name!r} holds whole numbers beyond 2^53, which floating point cannot tell apart; "
+            "give them as text"
+        )
+    return values
+
+
+def category(value: float) -> str:
+    """A number as the engine calls it where it is a category."""
+    name = format(Decimal(repr(float(value) + 0.0)), "f")
+    return name.removesuffix(".0")
+
+
+def categorical_values(series: Any, missing: np.ndarray[Any, Any]) -> Values:
+    """Levels and codes; categories that are numbers or booleans are called as such columns call them."""
+    native = series.to_native()
+    categories = getattr(getattr(native, "cat", None), "categories", None)
+    kind = getattr(getattr(categories, "dtype", None), "kind", "O")
+    if kind not in "bf":
+        return coded(series.cast(nw.String).to_numpy(), missing)
+    known = np.asarray(categories)
+    names = ["true" if v else "false" for v in known] if kind == "b" else [category(v) for v in known]
+    levels, places = np.unique(names, return_inverse=True)
+    codes = np.asarray(native.cat.codes)
+    return [str(level) for level in levels], np.where(missing, MISSING, places[codes]).astype(np.uint32)
+
+
 def series_values(series: Any, name: str) -> Values:
     """The values of one column of a frame: numbers, or levels and codes by dtype."""
     dtype = series.dtype
@@ -86,11 +120,20 @@ def series_values(series: Any, name: str) -> Values:
     if dtype == nw.Boolean:
         flags = series.fill_null(False).to_numpy().astype(bool)
         return ["false", "true"], np.where(missing, MISSING, flags).astype(np.uint32)
-    if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return coded(series.cast(nw.String).to_numpy(), missing)
+    if dtype == nw.String:
+        return coded(series.to_numpy(), missing)
+    if dtype in (nw.Categorical, nw.Enum):
+        return categorical_values(series, missing)
     if dtype == nw.Object:
         return object_values(series.to_numpy(), name)
     raise InvalidInputError(f"column {name!r} has the type {dtype}; convert it to numbers or text, or leave it out")
+
+
+def exact_values(series: Any, name: str) -> Values:
+    """The same for a column whose values may be categories: whole numbers must be told apart."""
+    if series.dtype.is_integer():
+        whole(series.drop_nulls().to_numpy(), name)
+    return series_values(series, name)
 
 
 def object_values(values: np.ndarray[Any, Any], name: str) -> Values:
@@ -101,6 +144,7 @@ def object_values(values: np.ndarray[Any, Any], name: str) -> Values:
         flags = np.array([bool(v) for v in values])
         return ["false", "true"], np.where(missing, MISSING, flags).astype(np.uint32)
     if all(issubclass(kind, (int, float, np.number)) for kind in kinds):
+        whole([v for v in values[~missing] if isinstance(v, (int, np.integer))], name)
         numbers = np.full(len(values), np.nan)
         numbers[~missing] = values[~missing].astype(np.float64)
         return numbers
@@ -125,11 +169,11 @@ def columns_of(data: Any, what: str) -> list[NamedColumn]:
     """The columns of an array, list, Series or frame; those without a name are called ``what`` with their number."""
     frame = frame_of(data)
     if frame is not None:
-        return [(str(series.name), series_values(series, str(series.name))) for series in frame.iter_columns()]
+        return [(str(series.name), exact_values(series, str(series.name))) for series in frame.iter_columns()]
     series = nw.from_native(data, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         name = str(series.name) if series.name not in (None, "") else f"{what}_0"
-        return [(name, series_values(series, name))]
+        return [(name, exact_values(series, name))]
     return _array_columns(data, what)
 
 
@@ -172,7 +216,9 @@ def _array_columns(data: Any, what: str) -> list[NamedColumn]:
     columns: list[NamedColumn] = []
     for k in range(array.shape[1]):
         name, values = f"{what}_{k}", array[:, k]
-        if array.dtype.kind in "iuf":
+        if array.dtype.kind in "iu":
+            columns.append((name, aligned(whole(values, name))))
+        elif array.dtype.kind == "f":
             columns.append((name, aligned(values)))
         elif array.dtype.kind == "b":
             columns.append((name, (["false", "true"], values.astype(np.uint32))))
@@ -214,14 +260,22 @@ class Features:
         """
         frame = frame_of(X)
         if frame is None or all(series.dtype.is_numeric() for series in frame.iter_columns()):
-            matrix = validate_data(
-                estimator,
-                X,
-                reset=reset,
-                dtype=np.float64,
-                order="C",
-                ensure_all_finite=frame is None and apart is None,
-            )
+            try:
+                matrix = validate_data(
+                    estimator,
+                    X,
+                    reset=reset,
+                    dtype=np.float64,
+                    order="C",
+                    ensure_all_finite=frame is None and apart is None,
+                )
+            except ValueError as error:
+                if "could not convert string" not in str(error):
+                    raise
+                raise InvalidInputError(
+                    f"X is an array that holds text ({error}); give a frame (pandas, polars, pyarrow), whose columns "
+                    "have types of their own: text columns are encoded"
+                ) from None
             matrix = aligned(matrix)
             names = [f"x{k}" for k in range(matrix.shape[1])]
             if frame is not None:

@@ -398,3 +398,79 @@ def test_parity_of_intervals(options, parameters, file, tmp_path):
     found = model.interval_coverage(X, y, coverage=0.8)
     assert list(found["cell"]) == [cell["cell"] for cell in cells]
     assert list(found["covered"]) == [cell["covered"] for cell in cells]
+
+
+@pytest.mark.parametrize("role", ["sensitive", "feature"])
+@pytest.mark.parametrize(
+    "levels",
+    [
+        ["1", "1.0"],
+        ["1.0", "2.0"],
+        ["1e5", "100000"],
+        ["9007199254740992", "9007199254740993"],
+        ["True", "False"],
+        ["true", "True"],
+        [" a", "a"],
+        ["NA", "1"],
+        ["0", "1"],
+        ["false", "true"],
+    ],
+    ids=str,
+)
+def test_a_csv_file_has_the_categories_of_the_model(levels, role, tmp_path):
+    rows = np.arange(240)
+    X = pd.DataFrame({"x": np.random.default_rng(0).normal(size=240)})
+    c = pd.DataFrame({"c": np.array(levels, dtype=object)[rows % 2]})
+    frame, y = X.join(c), X["x"] + 3.0 * (rows % 2)
+    if role == "sensitive":
+        model = ob.ObliviousRidge().fit(X, y, sensitive_features=c)
+        expected = model.predict(X, sensitive_features=c)
+    else:
+        model = ob.ObliviousRidge().fit(frame, y)
+        expected = model.predict(frame)
+    model.save(tmp_path / "model")
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    run("predict", tmp_path / "model", tmp_path / "table.csv", "-o", tmp_path / "scores.csv")
+    np.testing.assert_allclose(scores(tmp_path / "scores.csv"), expected, rtol=1e-12)
+    if role == "sensitive":
+        run("refresh", tmp_path / "model", tmp_path / "table.csv", "-o", tmp_path / "renewed")
+        assert [rows for _, rows in ob.load(tmp_path / "renewed").cells_] == [120, 120]
+
+
+def test_numbers_that_are_categories_may_be_spelt_otherwise(tmp_path):
+    X = pd.DataFrame({"x": np.random.default_rng(0).normal(size=90)})
+    c = np.arange(90) % 3
+    model = ob.ObliviousRidge().fit(X, X["x"] + c, sensitive_features=pd.DataFrame({"c": c}))
+    model.save(tmp_path / "model")
+    spelt = np.array(["0", "1.0", "2e0"], dtype=object)[c]
+    X.join(pd.DataFrame({"c": spelt})).to_csv(tmp_path / "table.csv", index=False)
+    run("predict", tmp_path / "model", tmp_path / "table.csv", "-o", tmp_path / "scores.csv")
+    expected = model.predict(X, sensitive_features=pd.DataFrame({"c": c}))
+    np.testing.assert_allclose(scores(tmp_path / "scores.csv"), expected, rtol=1e-12)
+
+
+def test_names_in_a_file_do_nothing_to_a_terminal(tmp_path):
+    X = pd.DataFrame({"a\x1b[2J\nremark: all is well": np.arange(60.0) % 7, "b": np.arange(60.0)})
+    S = pd.DataFrame({"s\x1b]0;": np.array(["F\x07", "M\n  sex=X  999"], dtype=object)[np.arange(60) % 2]})
+    model = ob.ObliviousRidge().fit(X, X["b"], sensitive_features=S)
+    model.refresh(X, sensitive_features=S, date="then\x9b2J\nnow")
+    model.save(tmp_path / "model")
+    out = run("inspect", tmp_path / "model").stdout
+    assert not [c for c in out if ord(c) < 32 and c != "\n" or 127 <= ord(c) < 160]
+    assert "\nremark: all is well" not in out and "\n  sex=X  999" not in out and "\nnow" not in out
+
+
+@pytest.mark.parametrize("learner", ["svm", "logistic"])
+@pytest.mark.parametrize("mode", ["plain", "sensitive-free", "oblivious"])
+def test_a_category_of_a_feature_is_refused_in_every_mode(learner, mode, tmp_path):
+    rows = np.arange(120)
+    frame = pd.DataFrame(
+        {"x": rows % 7, "work": np.array(["a", "b", "c"])[rows % 3], "sex": np.array(["F", "M"])[rows % 2]}
+    )
+    frame["y"] = np.where(rows % 7 > 3, "yes", "no")
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    run("fit", tmp_path / "table.csv", "--sensitive", "sex", "--target", "y", "--learner", learner,
+        "--mode", mode, "--components", 5, "-o", tmp_path / "model")  # fmt: skip
+    frame.assign(work="d").to_csv(tmp_path / "new.csv", index=False)
+    found = run("predict", tmp_path / "model", tmp_path / "new.csv", "-o", tmp_path / "s.csv", code=1)
+    assert "column `work` has the category `d`, which was not there at the fit" in found.stderr

@@ -322,3 +322,75 @@ class TestCopies:
         ob.ObliviousRidge(standardize=True).fit(X, y, sensitive_features=s).predict(X, sensitive_features=s)
         for now, then in zip((X, s, y), before, strict=True):
             assert now.equals(then)
+
+
+@pytest.mark.parametrize(
+    ("plain", "categories"),
+    [
+        (np.array([False, True]), [False, True]),
+        (np.array([0.0, 1.5]), [0.0, 1.5]),
+        (np.array([-0.0, 1e21]), [0.0, 1e21]),
+        (np.array([3, 7]), [3, 7]),
+        (np.array(["b", "a"], dtype=object), ["b", "a"]),
+    ],
+    ids=["booleans", "numbers", "large", "whole", "text"],
+)
+def test_a_categorical_column_is_called_as_a_plain_one(plain, categories):
+    rows = np.arange(60)
+    X = pd.DataFrame({"x": rows % 7, "z": rows / 60})
+    plain = pd.DataFrame({"c": plain[rows % 2]})
+    coded = pd.DataFrame({"c": pd.Categorical(plain["c"], categories=categories)})
+    y = X["x"] + rows % 2
+    by_code = ob.ObliviousRidge().fit(X, y, sensitive_features=coded)
+    by_value = ob.ObliviousRidge(categorical_sensitive=["c"]).fit(X, y, sensitive_features=plain)
+    assert by_code.cells_ == by_value.cells_
+    expected = by_code.predict(X, sensitive_features=coded)
+    for model in (by_code, by_value):
+        np.testing.assert_array_equal(model.predict(X, sensitive_features=plain), expected)
+        np.testing.assert_array_equal(model.predict(X, sensitive_features=coded), expected)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        2**53 + np.arange(60) % 3,
+        np.uint64(2**63) + (np.arange(60) % 2).astype(np.uint64),
+        -(2**60) - np.arange(60) % 2,
+        np.array([10**30 + k % 2 for k in range(60)], dtype=object),
+    ],
+    ids=["int64", "uint64", "negative", "objects"],
+)
+def test_whole_numbers_that_floating_point_joins_are_refused(values):
+    X = pd.DataFrame({"x": np.arange(60) / 7})
+    for S in (values, pd.Series(values, name="s"), pd.DataFrame({"s": values})):
+        with pytest.raises(ob.InvalidInputError, match="whole numbers beyond 2\\^53"):
+            ob.ObliviousRidge().fit(X, X["x"], sensitive_features=S)
+    named = pd.DataFrame({"s": [str(value) for value in values]})
+    assert len(ob.ObliviousRidge().fit(X, X["x"], sensitive_features=named).cells_) == len(set(values))
+
+
+def test_text_in_an_array_names_the_remedy():
+    X = np.array([[1.0, "v"], [2.0, "w"]] * 10, dtype=object)
+    with pytest.raises(ob.InvalidInputError, match="give a frame"):
+        ob.ObliviousRidge().fit(X, np.arange(20.0))
+
+
+def test_features_at_strength_zero_travel(tmp_path):
+    X = pd.DataFrame({"x": np.arange(60.0) % 7, "z": np.arange(60.0)})
+    S = pd.DataFrame({"s": np.array(["F", "M"])[np.arange(60) % 2]})
+    for strength, recorded in ((0.0, 1.0), (0.5, 0.5)):
+        model = ob.ObliviousTransformer(strength=strength, n_components=5).fit(X, sensitive_features=S)
+        model.save(tmp_path / "model")
+        loaded = ob.load(tmp_path / "model")
+        assert loaded.strength == recorded
+        expected = model.transform(X, sensitive_features=S)
+        np.testing.assert_array_equal(loaded.transform(X, sensitive_features=S), expected)
+
+
+@pytest.mark.parametrize("name", ["n_components", "min_rows", "max_iter", "alpha"])
+def test_numbers_beyond_all_numbers_are_refused(name):
+    X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
+    kind = ob.ObliviousSVC if name == "max_iter" else ob.ObliviousRidge
+    value = 10**400 if name == "alpha" else 10**30
+    with pytest.raises(ob.InvalidInputError, match=name):
+        kind(**{name: value}).fit(X, y, sensitive_features=np.arange(20) % 2)

@@ -59,7 +59,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     match perform(cli) {
         Ok(code) => code,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            report::remark(format_args!("error: {error:#}"));
             FAILED
         }
     }

@@ -43,8 +43,11 @@ impl CellLine {
 
 /// Writes to standard output; a reader that has gone away is no error.
 pub(crate) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut text = Vec::new();
+    write(&mut text)?;
+    let text = harmless(&String::from_utf8_lossy(&text));
     let mut out = io::stdout().lock();
-    match write(&mut out).and_then(|()| out.flush()) {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => Ok(other?),
     }
@@ -57,14 +60,32 @@ pub(crate) fn json(value: &serde_json::Value) -> Result<()> {
 
 /// A remark to standard error.
 pub(crate) fn remark(text: impl std::fmt::Display) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", harmless(&text.to_string()));
+}
+
+/// A text whose characters do nothing to a terminal but fill it: names and categories come from files.
+pub(crate) fn harmless(text: &str) -> String {
+    let shown = |c: char| {
+        let does_harm = c.is_control() && !matches!(c, '\n' | '\t');
+        if does_harm {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            c
+        }
+    };
+    text.chars().map(shown).collect()
+}
+
+/// The same on one line: a name cannot pass for a line of the report.
+pub(crate) fn one_line(text: &str) -> String {
+    harmless(text).replace(['\n', '\t'], "\u{fffd}")
 }
 
 /// Names and values, one pair a line.
 pub(crate) fn pairs(out: &mut dyn Write, pairs: &[(&str, String)]) -> io::Result<()> {
     let width = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in pairs {
-        writeln!(out, "  {name:width$}  {value}")?;
+        writeln!(out, "  {name:width$}  {}", one_line(value))?;
     }
     Ok(())
 }

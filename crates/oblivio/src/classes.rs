@@ -84,6 +84,9 @@ impl ClassWeights {
     }
 }
 
+/// Scores no farther apart than this share of their range are one: machines of support vectors have many at the margin.
+const TIE: f64 = 1e-9;
+
 impl Threshold {
     pub(crate) fn check(self) -> Result<()> {
         match self {
@@ -96,7 +99,8 @@ impl Threshold {
         }
     }
 
-    /// The score above which a row is positive: midway between the two scores that the rate falls between.
+    /// The score above which a row is positive: midway between the two scores that the rate falls between. These are apart by more than
+    /// rounding, so that a row has one label wherever it is scored.
     pub(crate) fn of(self, scores: &[f64], weights: &[f64], positive: &[bool]) -> f64 {
         let total: f64 = weights.iter().sum();
         let rate = match self {
@@ -109,13 +113,19 @@ impl Threshold {
         };
         let mut order: Vec<usize> = (0..scores.len()).collect();
         order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+        let ends = (order.first(), order.last());
+        let (most, least) = (
+            ends.0.map_or(0.0, |&i| scores[i]),
+            ends.1.map_or(0.0, |&i| scores[i]),
+        );
+        let tie = TIE * (most - least);
         // Of all places between two different scores, the one whose share above is nearest the rate.
         let (mut above, mut best) = (0.0, (f64::INFINITY, 0.0));
         for pair in order.windows(2) {
             above += weights[pair[0]];
             let (high, low) = (scores[pair[0]], scores[pair[1]]);
             let miss = (above / total - rate).abs();
-            if high > low && miss < best.0 {
+            if high - low > tie && miss < best.0 {
                 best = (miss, low + 0.5 * (high - low));
             }
         }
@@ -123,8 +133,7 @@ impl Threshold {
             best.1
         } else {
             // All scores are equal: the larger side takes all.
-            let score = scores.first().copied().unwrap_or(0.0);
-            if rate > 0.5 { score - 1.0 } else { score }
+            if rate > 0.5 { least - 1.0 } else { most + 1.0 }
         }
     }
 }
@@ -230,9 +239,15 @@ mod tests {
             above(Threshold::Rate(0.3).of(&scores, &heavy, &positive)),
             1
         );
-        let equal = [2.0; 3];
-        assert_eq!(Threshold::Rate(0.2).of(&equal, &[1.0; 3], &[true; 3]), 2.0);
-        assert!(Threshold::Rate(0.9).of(&equal, &[1.0; 3], &[true; 3]) < 2.0);
+        let equal = [2.0, 2.0 + 1e-15, 2.0 - 1e-15];
+        assert!(Threshold::Rate(0.2).of(&equal, &[1.0; 3], &[true; 3]) > 2.5);
+        assert!(Threshold::Rate(0.9).of(&equal, &[1.0; 3], &[true; 3]) < 1.5);
+        // Scores at the margin differ by rounding: no line runs between them.
+        let margin = [3.0, -1.0, -1.0 + 1e-13, -1.0 - 1e-13, -1.0 + 2e-13, -2.0];
+        for rate in [0.3, 0.5, 0.6] {
+            let line = Threshold::Rate(rate).of(&margin, &[1.0; 6], &[true; 6]);
+            assert!((line + 1.0).abs() > 0.4, "{rate}: {line}");
+        }
     }
 
     #[test]

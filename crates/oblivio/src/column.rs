@@ -100,7 +100,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// The name of a number as a category; adding zero makes -0 and 0 one value.
-fn category(value: f64) -> String {
+pub fn category(value: f64) -> String {
     (value + 0.0).to_string()
 }
 

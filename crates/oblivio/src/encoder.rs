@@ -225,6 +225,12 @@ impl Encoder {
         }
     }
 
+    /// The same with another answer to categories that turn up later.
+    #[must_use]
+    pub fn with_unseen(self, unseen: UnseenCategory) -> Self {
+        Self { unseen, ..self }
+    }
+
     /// Whether points are the columns as they are, so that a matrix needs no encoding.
     pub fn is_raw(&self) -> bool {
         self.features.iter().all(|feature| {

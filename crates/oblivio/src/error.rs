@@ -177,7 +177,9 @@ pub enum Error {
     OneClass { class: String },
 
     /// A class without rows.
-    #[error("class `{class}` has no row of positive weight; leave it out of the classes")]
+    #[error(
+        "class `{class}` has no row of positive weight among those that train; give it more rows, or leave it out of the classes"
+    )]
     EmptyClass { class: String },
 
     /// A target that is no class.
@@ -208,7 +210,7 @@ pub enum Error {
 
     /// Cells with too few new rows for new offsets.
     #[error(
-        "{} of {cells} cells have fewer than {needed} new rows: {}; give more rows, ask for fewer (min-rows), or keep such cells as they were (keep-small)",
+        "{} of {cells} cells have fewer than {needed} new rows: {}; give more rows, ask for fewer (min_rows), or keep such cells as they were (small=\"keep\" in Python, --keep-small)",
         small.len(),
         few(small)
     )]

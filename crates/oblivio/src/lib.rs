@@ -62,7 +62,7 @@ pub use audit::*;
 pub use basis::{Basis, Shape};
 pub use bound::*;
 pub use classes::{ClassWeights, Classes, Threshold};
-pub use column::{Column, MISSING, Value, Values};
+pub use column::{Column, MISSING, Value, Values, category};
 pub use conditional_mean::ConditionalMean;
 pub use dependence::Dependence;
 pub use encoder::{Encoder, Scaling};

@@ -12,7 +12,7 @@ use rayon::ThreadPool;
 use serde_json::json;
 
 use super::reduce;
-use crate::report::{self, CellLine, counted, number};
+use crate::report::{self, CellLine, counted, number, one_line};
 use crate::stored::{self, Stored};
 
 /// Say what a model file holds
@@ -86,7 +86,8 @@ fn as_json(model: &Model, version: &str) -> serde_json::Value {
 
 fn print(model: &Model, version: &str, out: &mut dyn Write) -> std::io::Result<()> {
     let (card, predictor) = (&model.card, model.predictor());
-    writeln!(out, "{} of `{}`", report::what(model), card.target)?;
+    let target = one_line(&card.target);
+    writeln!(out, "{} of `{target}`", report::what(model))?;
     let sensitive = predictor.partition();
     let mut pairs = vec![
         ("columns", columns(&model.encoder)),
@@ -123,12 +124,12 @@ fn print(model: &Model, version: &str, out: &mut dyn Write) -> std::io::Result<(
     pairs.splice(5..5, report::stages(predictor));
     report::pairs(out, &pairs)?;
     for warning in &card.warnings {
-        writeln!(out, "  remark: {warning}")?;
+        writeln!(out, "  remark: {}", one_line(warning))?;
     }
     if !card.history.is_empty() {
         writeln!(out, "\nsince the fit")?;
         for change in &card.history {
-            writeln!(out, "  {}", changed(change, sensitive))?;
+            writeln!(out, "  {}", one_line(&changed(change, sensitive)))?;
         }
     }
     for (k, scorer) in model.scorers.iter().enumerate() {

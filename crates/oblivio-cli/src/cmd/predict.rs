@@ -156,6 +156,7 @@ fn needs(model: &Model, coverage: Option<f64>) -> Needs<'_> {
     let mut needs = Needs {
         required: model.encoder.columns().collect(),
         optional: model.sensitive_columns(),
+        schema: model.schema(),
     };
     if model.needs_sensitive() {
         needs.required.append(&mut needs.optional);

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         delimiter: args.delimiter,
         ..ReadOptions::default()
     };
-    let source = opened(&data, &options)?;
+    let source = opened(&data, &options)?.knowing(&model.schema());
     let sensitive = model.sensitive_columns();
     let needed = model.encoder.columns().chain(sensitive.iter().copied());
     let names: Vec<String> = needed.map(str::to_owned).collect();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use oblivio::{Column, Error, nearest};
+use oblivio::{Column, Error, RowColumn, nearest};
 use rayon::ThreadPool;
 
 use crate::progress::RowBar;
@@ -29,6 +29,8 @@ pub(crate) struct Needs<'m> {
     pub(crate) required: Vec<&'m str>,
     /// Used if all are there.
     pub(crate) optional: Vec<&'m str>,
+    /// How the model knows them.
+    pub(crate) schema: Vec<RowColumn>,
 }
 
 impl Stream<'_> {
@@ -51,7 +53,7 @@ impl Stream<'_> {
             delimiter: self.delimiter,
             ..ReadOptions::default()
         };
-        let source = opened(&data, &options)?;
+        let source = opened(&data, &options)?.knowing(&needs.schema);
         for name in self.keep {
             source.is_number(name)?;
         }

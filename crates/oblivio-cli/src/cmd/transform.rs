@@ -80,6 +80,7 @@ fn features(args: &Args, transformer: &Transformer, pool: &ThreadPool) -> Result
     let needs = Needs {
         required: transformer.encoder.columns().chain(sensitive).collect(),
         optional: Vec::new(),
+        schema: transformer.schema(),
     };
     let made: Vec<String> = (0..components).map(|i| format!("z{i}")).collect();
     let mut uses = Uses::default();

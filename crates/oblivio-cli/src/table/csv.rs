@@ -3,7 +3,7 @@
 //! A column is numbers if every value that is not missing reads as one, and categories otherwise; all rows are
 //! looked at. Whitespace around names and values does not count.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
@@ -15,7 +15,7 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray, StringViewArray};
 use arrow_csv::reader::{BufReader as Decoder, Format};
 use arrow_csv::{ReaderBuilder, WriterBuilder};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use oblivio::{Column, Values};
+use oblivio::{Column, Values, category};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -221,6 +221,55 @@ pub(super) fn column(name: &str, kind: Kind, chunk: &StringViewArray) -> Result<
         Kind::Texts => Column::texts(name, texts(chunk)),
     };
     Ok(column)
+}
+
+/// Whether a value of this kind that was one of these categories is one of them again.
+pub(super) fn reads_back(kind: Kind, levels: &[String]) -> bool {
+    let same = |level: &String| match kind {
+        Kind::Numbers => number(Some(level)).is_some_and(|value| category(value) == *level),
+        Kind::Booleans => boolean(level) == Some(level),
+        Kind::Texts => level.trim() == level && !is_missing(level),
+    };
+    levels.iter().all(same)
+}
+
+/// The column of these categories: the text as it is if that is one of them, else without whitespace, or as the number or the boolean that it
+/// looks like. What is none of them is called as it would be without them.
+pub(super) fn categories(
+    name: &str,
+    kind: Kind,
+    levels: &HashSet<String>,
+    chunk: &StringViewArray,
+) -> Column {
+    let known = |text: &str| levels.contains(text);
+    let of = |raw: &str| -> Option<String> {
+        let text = raw.trim();
+        if let Some(same) = [raw, text].into_iter().find(|text| known(text)) {
+            return Some(same.to_owned());
+        }
+        if is_missing(text) {
+            return None;
+        }
+        let called = number(Some(text)).map(category);
+        let truth = boolean(text).map(str::to_owned);
+        let other = [&truth, &called]
+            .into_iter()
+            .flatten()
+            .find(|other| known(other));
+        let unknown = match kind {
+            Kind::Numbers => called.as_ref(),
+            Kind::Booleans => truth.as_ref(),
+            Kind::Texts => None,
+        };
+        Some(
+            other
+                .or(unknown)
+                .cloned()
+                .unwrap_or_else(|| text.to_owned()),
+        )
+    };
+    let values: Vec<Option<String>> = chunk.iter().map(|raw| raw.and_then(of)).collect();
+    Column::texts(name, values.iter().map(Option::as_deref))
 }
 
 /// The values without the whitespace around them, `None` if missing.

@@ -1,9 +1,11 @@
 //! One file of a table: how it is found out, and how its rows come out.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use ::parquet::file::reader::Length;
@@ -59,6 +61,9 @@ pub(super) struct Settled {
     pub(super) name: String,
     pub(super) kind: Kind,
     pub(super) declared: Declared,
+    /// Categories by which the texts of a CSV file are read, where they say more than the kind.
+    #[serde(skip)]
+    pub(super) levels: Option<Arc<HashSet<String>>>,
 }
 
 /// What the user says about a column.
@@ -198,7 +203,10 @@ impl Part {
             let chunk = batch.column(place(position));
             let Settled { name, kind, .. } = settled;
             let column = match self.format {
-                Format::Csv(_) => csv::column(name, *kind, chunk.as_string_view())?,
+                Format::Csv(_) => match &settled.levels {
+                    None => csv::column(name, *kind, chunk.as_string_view())?,
+                    Some(levels) => csv::categories(name, *kind, levels, chunk.as_string_view()),
+                },
                 Format::Parquet if settled.declared == Declared::Verbatim => {
                     parquet::text(name, chunk)?
                 }
@@ -218,8 +226,11 @@ impl Settled {
             (Declared::Numbers, _) if !is_number => {
                 column.values = Values::Numbers(column.to_numbers()?);
             }
-            (Declared::Categories, _) | (Declared::Nothing, Kind::Booleans | Kind::Texts)
-                if is_number =>
+            (declared, kind)
+                if is_number
+                    && (declared == Declared::Categories
+                        || self.levels.is_some()
+                        || (declared == Declared::Nothing && kind != Kind::Numbers)) =>
             {
                 let (levels, codes) = column.to_categories();
                 column.values = Values::Categories { levels, codes };

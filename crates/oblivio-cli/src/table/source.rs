@@ -2,14 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail};
 use arrow_schema::DataType;
-use oblivio::{Column, MISSING, Values};
+use oblivio::{Column, MISSING, RowColumn, Values};
 use serde::{Deserialize, Serialize};
 
+use super::csv;
 use super::expand::expand;
 use super::kind::{Could, Kind};
 use super::parquet::Types;
@@ -109,6 +111,7 @@ impl Source {
             name,
             kind: could.kind(),
             declared: Declared::Nothing,
+            levels: None,
         });
         let mut source = Self {
             files,
@@ -176,10 +179,24 @@ impl Source {
     pub fn is_number(&self, name: &str) -> Result<bool> {
         let column = &self.columns[self.position(name)?];
         Ok(match column.declared {
-            Declared::Nothing => column.kind == Kind::Numbers,
+            Declared::Nothing => column.kind == Kind::Numbers && column.levels.is_none(),
             Declared::Categories | Declared::Verbatim => false,
             Declared::Numbers => true,
         })
+    }
+
+    /// The same for a model with these columns: a category is what is spelt as one of the model's, and what it looks like only where there is
+    /// none. So `1` and `1.0`, or `True` and `true`, are two categories if they were at the fit.
+    #[must_use]
+    pub fn knowing(mut self, schema: &[RowColumn]) -> Self {
+        for column in &mut self.columns {
+            let known = schema.iter().find(|known| known.name == column.name);
+            let levels = known.map_or(&[][..], |known| &known.levels);
+            if !csv::reads_back(column.kind, levels) {
+                column.levels = Some(Arc::new(levels.iter().cloned().collect()));
+            }
+        }
+        self
     }
 
     /// The same with these columns read as the text that they are, for whoever only copies them: no digit of a long number is lost.
@@ -188,6 +205,7 @@ impl Source {
         let own = columns.iter_mut().filter(|own| names.contains(&own.name));
         for column in own {
             (column.kind, column.declared) = (Kind::Texts, Declared::Verbatim);
+            column.levels = None;
         }
         Self {
             files: self.files.clone(),

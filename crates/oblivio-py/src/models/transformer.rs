@@ -198,6 +198,12 @@ impl FeatureModel {
         rows_of(py, self.0.features.map().basis().points())
     }
 
+    /// t; zero for features that nothing is taken off.
+    #[getter]
+    fn strength(&self) -> f64 {
+        self.0.strength()
+    }
+
     /// The kernel, its numbers resolved.
     #[getter]
     fn kernel(&self) -> String {

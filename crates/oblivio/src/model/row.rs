@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::Model;
+use super::{Model, Transformer};
 use crate::align::AlignmentRow;
 use crate::basis::BasisRow;
 use crate::column::{Column, Value};
-use crate::encoder::EncoderRow;
+use crate::encoder::{Encoder, EncoderRow};
 use crate::error::{Error, Result};
 use crate::kernel::dot;
-use crate::partition::{PartitionRow, Uses};
+use crate::partition::{Partition, PartitionRow, Uses};
 use crate::predictor::Predictor;
 use crate::sensitive::Kind;
 use crate::watch::Watch;
@@ -114,7 +114,7 @@ impl RowModel {
     /// Looks up by name what can be, and takes the memory that a row needs.
     pub fn new(model: impl Into<Arc<Model>>) -> Self {
         let model = model.into();
-        let schema = schema(&model);
+        let schema = model.schema();
         let names: Vec<&str> = schema.iter().map(|column| column.name.as_str()).collect();
         let position = |name| names.iter().position(|own| *own == name);
         let sensitive = model.sensitive_columns().into_iter().filter_map(position);
@@ -295,10 +295,22 @@ impl<'m> Shared<'m> {
     }
 }
 
-/// The columns of the encoder, then the sensitive ones that are not among them.
-fn schema(model: &Model) -> Vec<RowColumn> {
-    let sensitive = model.sensitive_columns();
-    let encoder = &model.encoder;
+impl Model {
+    /// The columns of a row: those of the features, then the sensitive ones that are not among them.
+    pub fn schema(&self) -> Vec<RowColumn> {
+        schema(&self.encoder, self.predictor().partition())
+    }
+}
+
+impl Transformer {
+    /// The columns of a row: those of the features, then the sensitive ones that are not among them.
+    pub fn schema(&self) -> Vec<RowColumn> {
+        schema(&self.encoder, self.features.partition())
+    }
+}
+
+fn schema(encoder: &Encoder, partition: Option<&Partition>) -> Vec<RowColumn> {
+    let sensitive = partition.map_or(Vec::new(), Partition::needs);
     let feature = |name: &str| {
         let levels = encoder.levels(name);
         RowColumn {
@@ -310,7 +322,6 @@ fn schema(model: &Model) -> Vec<RowColumn> {
         }
     };
     let mut schema: Vec<RowColumn> = encoder.columns().map(feature).collect();
-    let partition = model.predictor().partition();
     for name in &sensitive {
         if schema.iter().any(|column| column.name == *name) {
             continue;

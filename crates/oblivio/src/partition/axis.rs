@@ -280,12 +280,17 @@ pub(super) fn are_sound(axes: &[Axis]) -> bool {
     axes.len() <= MOST_COLUMNS && names.len() == axes.len() && axes.iter().all(Axis::is_sound)
 }
 
-/// A text, or its beginning.
+/// A text, or its beginning; on one line, whatever is in it.
 fn shown(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(LETTERS) {
-        None => text.into(),
-        Some((end, _)) => format!("{}…", &text[..end]).into(),
+    let (beginning, more) = match text.char_indices().nth(LETTERS) {
+        None => (text, ""),
+        Some((end, _)) => (&text[..end], "…"),
+    };
+    if more.is_empty() && !text.contains(char::is_control) {
+        return text.into();
     }
+    let plain = beginning.replace(char::is_control, "\u{fffd}");
+    format!("{plain}{more}").into()
 }
 
 /// The bin of a number.

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<bool> {
     let mut settings = args.settings(&sensitive)?;
     settings.threshold = settings.threshold.or(models.threshold());
     let frontier = page::frontier(args)?;
-    let source = opened(&data, &args.read_options())?;
+    let source = opened(&data, &args.read_options())?.knowing(&models.schema());
     let columns = Columns::choose(&source, args, &models, sensitive)?;
     let table = source.table_of(columns.names())?;
     let rows = columns.rows(&table, args, &models, pool)?;

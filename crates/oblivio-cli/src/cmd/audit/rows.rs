@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use oblivio::{AuditRows, Column, Model, Prediction, Role, Sensitive, Watch};
+use oblivio::{AuditRows, Column, Model, Prediction, Role, RowColumn, Sensitive, Watch};
 use rayon::ThreadPool;
 
 use super::Args;
@@ -43,6 +43,12 @@ impl Models {
     pub(super) fn threshold(&self) -> Option<f64> {
         let classifies = self.model.as_ref().is_some_and(|m| m.classes.is_some());
         classifies.then_some(0.0)
+    }
+
+    /// How the models know their columns.
+    pub(super) fn schema(&self) -> Vec<RowColumn> {
+        let both = self.model.iter().chain(&self.baseline);
+        both.flat_map(Model::schema).collect()
     }
 
     fn needs(&self) -> Vec<String> {

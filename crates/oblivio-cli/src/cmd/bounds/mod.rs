@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         delimiter: args.delimiter,
         ..ReadOptions::default()
     };
-    let source = opened(&data, &options)?;
+    let source = opened(&data, &options)?.knowing(&model.schema());
     let needs = columns(&model);
     for name in &needs {
         source.is_number(name)?;

@@ -64,6 +64,7 @@ fn read(bytes: &[u8], extension: Option<&str>) -> Result<usize> {
         name: name.clone(),
         kind: could.kind(),
         declared: Declared::Nothing,
+        levels: None,
     });
     let columns: Vec<Settled> = columns.collect();
     let mut rows = 0;
