@@ -83,8 +83,9 @@ async fn run() -> Result<()> {
     let model = Model::from_bytes(&bytes).with_context(|| path.clone())?;
     let listener = TcpListener::bind(address).await;
     let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
+    let stop = asked_to_stop()?;
     eprintln!("{path} is served on http://{}", listener.local_addr()?);
-    serve(listener, model, LIMITS, asked_to_stop()).await
+    serve(listener, model, LIMITS, stop).await
 }
 
 /// Serves until it is asked to stop. Requests under way are answered first; a client that is silent does not hold it up for longer than
@@ -114,23 +115,23 @@ async fn serve(
     }
 }
 
-/// Ctrl-C, or the signal that service managers send.
-async fn asked_to_stop() {
-    let interrupted = async { tokio::signal::ctrl_c().await.ok() };
-    #[cfg(unix)]
-    let terminated = async {
-        use tokio::signal::unix::{SignalKind, signal};
-        match signal(SignalKind::terminate()) {
-            Ok(mut signal) => signal.recv().await,
-            Err(_) => std::future::pending().await,
+/// Ctrl-C, or the signal that service managers send. It is listened for from now on, before anybody is told that the server is up.
+#[cfg(unix)]
+fn asked_to_stop() -> Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupted = signal(SignalKind::interrupt())?;
+    let mut terminated = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupted.recv() => {}
+            _ = terminated.recv() => {}
         }
-    };
-    #[cfg(not(unix))]
-    let terminated = std::future::pending::<Option<()>>();
-    tokio::select! {
-        _ = interrupted => {}
-        _ = terminated => {}
-    }
+    })
+}
+
+#[cfg(not(unix))]
+fn asked_to_stop() -> Result<impl Future<Output = ()>> {
+    Ok(async { tokio::signal::ctrl_c().await.unwrap_or_default() })
 }
 
 fn router(model: Model, limits: Limits) -> Router {

@@ -474,3 +474,15 @@ def test_a_category_of_a_feature_is_refused_in_every_mode(learner, mode, tmp_pat
     frame.assign(work="d").to_csv(tmp_path / "new.csv", index=False)
     found = run("predict", tmp_path / "model", tmp_path / "new.csv", "-o", tmp_path / "s.csv", code=1)
     assert "column `work` has the category `d`, which was not there at the fit" in found.stderr
+
+
+def test_categories_in_a_parquet_file_may_be_booleans(tmp_path):
+    b = np.arange(60) % 2 == 0
+    frame = pd.DataFrame({"x": np.arange(60.0), "b": pd.Categorical(b)})
+    frame.to_parquet(tmp_path / "coded.parquet")
+    frame.assign(b=b).to_parquet(tmp_path / "plain.parquet")
+    reports = [
+        run("audit", tmp_path / name, "--sensitive", "b", "--score", "x", "--measures", "correlation-ratio").stdout
+        for name in ("coded.parquet", "plain.parquet")
+    ]
+    assert reports[0] == reports[1] and "b" in reports[0]

@@ -86,6 +86,8 @@ impl ClassWeights {
 
 /// Scores no farther apart than this share of their range are one: machines of support vectors have many at the margin.
 const TIE: f64 = 1e-9;
+/// So are those no farther apart than this share of their size.
+const ROUNDING: f64 = 1e-13;
 
 impl Threshold {
     pub(crate) fn check(self) -> Result<()> {
@@ -113,12 +115,9 @@ impl Threshold {
         };
         let mut order: Vec<usize> = (0..scores.len()).collect();
         order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
-        let ends = (order.first(), order.last());
-        let (most, least) = (
-            ends.0.map_or(0.0, |&i| scores[i]),
-            ends.1.map_or(0.0, |&i| scores[i]),
-        );
-        let tie = TIE * (most - least);
+        let at = |place: Option<&usize>| place.map_or(0.0, |&i| scores[i]);
+        let (most, least) = (at(order.first()), at(order.last()));
+        let tie = (TIE * (most - least)).max(ROUNDING * most.abs().max(least.abs()));
         // Of all places between two different scores, the one whose share above is nearest the rate.
         let (mut above, mut best) = (0.0, (f64::INFINITY, 0.0));
         for pair in order.windows(2) {

@@ -509,7 +509,9 @@ fn slow_drift_adds_up_since_the_fit() {
             let Values::Numbers(marks) = &mut rows[0].values else {
                 panic!("a mark is a number");
             };
-            marks.iter_mut().for_each(|mark| *mark += moved);
+            for mark in marks.iter_mut() {
+                *mark += moved;
+            }
             let (points, _) = model.encoder.encode(&rows).unwrap();
             let sensitive = Sensitive::new(vec![rows[2].clone()], 400).unwrap();
             let mut refresh = model.refresh().unwrap();

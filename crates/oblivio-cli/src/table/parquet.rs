@@ -21,7 +21,7 @@ use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray};
 use arrow_cast::display::FormatOptions;
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
-use arrow_schema::{ArrowError, DataType, Field};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema};
 use oblivio::{Column, Values};
 
 use super::contain::contain;
@@ -91,7 +91,25 @@ pub(super) fn contained<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 fn open(input: &Input) -> Result<ArrowReaderMetadata> {
-    ArrowReaderMetadata::load(input, ArrowReaderOptions::new()).map_err(unreadable)
+    let file = ArrowReaderMetadata::load(input, ArrowReaderOptions::new()).map_err(unreadable)?;
+    // Booleans behind a dictionary are stored as booleans, and the reader knows them as nothing else.
+    let is_coded = |field: &FieldRef| match field.data_type() {
+        DataType::Dictionary(_, of) => **of == DataType::Boolean,
+        _ => false,
+    };
+    if !file.schema().fields().iter().any(is_coded) {
+        return Ok(file);
+    }
+    let plain = |field: &FieldRef| {
+        if is_coded(field) {
+            Arc::new(field.as_ref().clone().with_data_type(DataType::Boolean))
+        } else {
+            Arc::clone(field)
+        }
+    };
+    let fields: Vec<FieldRef> = file.schema().fields().iter().map(plain).collect();
+    let options = ArrowReaderOptions::new().with_schema(Arc::new(Schema::new(fields)));
+    ArrowReaderMetadata::load(input, options).map_err(unreadable)
 }
 
 /// The type of every column, in the order of the file.

@@ -242,8 +242,10 @@ mod tests {
         let names: Vec<String> = (0..rows).map(|i| (i / 2).to_string()).collect();
         let zip = Column::texts("zip", names.iter().map(|name| Some(name.as_str())));
         let sensitive = Sensitive::new(vec![zip], rows).unwrap();
-        let mut partition = PartitionRule::default();
-        partition.estimator = estimator;
+        let partition = PartitionRule {
+            estimator,
+            ..PartitionRule::default()
+        };
         let settings = KernelSettings {
             kernel: "rbf".parse().unwrap(),
             strength: 1.0,

@@ -225,7 +225,7 @@ fn regressions_on_more_features_than_a_fit_allows_are_refused() {
     let mut rule = Settings::default().partition;
     rule.estimator = Estimator::Linear;
     let scores: Vec<f64> = (0..5000).map(|i| f64::from(i % 7)).collect();
-    let offsets = Offsets::of_scores(&scores, &sensitive, &[1.0; 5000], &rule, 1.0);
+    let offsets = Offsets::of_scores(&scores, &sensitive, &vec![1.0; 5000], &rule, 1.0);
     let refused = offsets.unwrap_err().to_string();
     assert!(refused.contains("at most 4096"), "{refused}");
     let model = &seeds::models()[2];

@@ -70,7 +70,7 @@ pub fn files() -> Vec<Vec<u8>> {
         fitted(3, &classes),
     ];
     let policy = UnseenCategory::Error;
-    let encoder = Encoder::fit(&table[..1], Scaling::Standard, &[1.0; ROWS], policy).unwrap();
+    let encoder = Encoder::fit(&table[..1], Scaling::Standard, &vec![1.0; ROWS], policy).unwrap();
     let (points, _) = encoder.encode(&table[..1]).unwrap();
     let sensitive = Sensitive::new(zip.to_vec(), ROWS).unwrap();
     let targets = table[2].to_numbers().unwrap();
