@@ -132,9 +132,7 @@ ObliviousRelease
         features = _oblivio.FeatureModel.from_bytes(data)
         # A file of features that nothing is taken off has no sensitive columns, whether or not there were some.
         strength = features.strength if features.sensitive_columns else 1.0
-        estimator = ObliviousTransformer(
-            kernel=features.kernel, n_components=features.components, strength=strength
-        )
+        estimator = ObliviousTransformer(kernel=features.kernel, n_components=features.components, strength=strength)
         return fitted(estimator, features)
     if kind == "release":
         release = _oblivio.ReleaseModel.from_bytes(data)

@@ -456,7 +456,7 @@ def test_names_in_a_file_do_nothing_to_a_terminal(tmp_path):
     model.refresh(X, sensitive_features=S, date="then\x9b2J\nnow")
     model.save(tmp_path / "model")
     out = run("inspect", tmp_path / "model").stdout
-    assert not [c for c in out if ord(c) < 32 and c != "\n" or 127 <= ord(c) < 160]
+    assert not [c for c in out if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160]
     assert "\nremark: all is well" not in out and "\n  sex=X  999" not in out and "\nnow" not in out
 
 
