@@ -177,7 +177,7 @@ categorical_sensitive, standardize, random_state, verbose
         check_is_fitted(self)
         needed = bool(self.sensitive_feature_names_) and self.strength != 0
         if hasattr(self, "_file_columns") and not self.sensitive_feature_names_:
-            # Whether it was fitted with sensitive features at strength 0, where they change nothing, is not in the file.
+            # Whether it was fitted with sensitive features at strength 0, which change nothing, is not in the file.
             sensitive_features = control_features = None
         features, sensitive = self._read_new(
             X, sensitive_features, "transform", needed=needed, control_features=control_features
