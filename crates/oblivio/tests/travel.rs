@@ -463,6 +463,30 @@ fn rows_of_an_unseen_category_change_nothing_in_a_refresh() {
     }
 }
 
+/// The features of S of new rows are added up once for all classes.
+#[test]
+fn each_class_is_refreshed_as_it_would_be_alone() {
+    let mut settings = classifier();
+    settings.partition.estimator = Estimator::Smooth;
+    let model = fitted(&[2, 3], 5, &settings);
+    assert_eq!(model.scorers.len(), 3);
+    let rows = table(7000, 200);
+    let (points, _) = model.encoder.encode(&rows).unwrap();
+    let sensitive = Sensitive::new(rows[2..4].to_vec(), 200).unwrap();
+    let mut together = model.refresh().unwrap();
+    together
+        .update(&points, &sensitive, None, &watch())
+        .unwrap();
+    let renewed = together.finish(Renewal::keeping(1), None).unwrap();
+    for (k, scorer) in model.scorers.iter().enumerate() {
+        let mut alone = scorer.refresh().unwrap();
+        alone.update(&points, &sensitive, None, &watch()).unwrap();
+        let (predictor, ..) = alone.finish(Renewal::keeping(1)).unwrap();
+        assert_eq!(renewed.model.scorers[k], predictor);
+        assert_ne!(predictor.offsets(), scorer.offsets());
+    }
+}
+
 #[test]
 fn a_refresh_refuses_rows_and_weights_that_do_not_match() {
     let model = fitted(&[2], 4, &Settings::default());
