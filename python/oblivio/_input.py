@@ -25,6 +25,9 @@ MISSING = np.iinfo(np.uint32).max
 # Whole numbers up to here are floating-point numbers, each its own.
 EXACT = 2**53
 
+# Columns whose numbers may be categories.
+CATEGORIES = ("sensitive_feature", "control_feature")
+
 # For Features.read: every column may miss values.
 ANYWHERE = object()
 
@@ -79,14 +82,16 @@ def aligned(values: Any) -> np.ndarray[Any, Any]:
     return np.require(values, np.float64, ["C", "ALIGNED"])
 
 
-def whole(values: Any, name: str) -> Any:
-    """Whole numbers, if floating point can tell them apart."""
+def check_told_apart(values: np.ndarray[Any, Any], name: str) -> None:
+    """Refuse whole numbers among values that may be categories if floating point cannot tell them apart."""
+    if values.dtype.kind == "O":
+        values = np.array([v for v in values if isinstance(v, (int, np.integer))], dtype=object)
+    elif values.dtype.kind not in "iu":
+        return
     if len(values) and (np.max(values) > EXACT or np.min(values) < -EXACT):
         raise InvalidInputError(
-            f"column {name!r} holds whole numbers beyond 2^53, which floating point cannot tell apart; "
-            "give them as text"
+            f"column {name!r} holds whole numbers beyond 2^53, which floating point cannot tell apart; give text"
         )
-    return values
 
 
 def category(value: float) -> str:
@@ -129,13 +134,6 @@ def series_values(series: Any, name: str) -> Values:
     raise InvalidInputError(f"column {name!r} has the type {dtype}; convert it to numbers or text, or leave it out")
 
 
-def exact_values(series: Any, name: str) -> Values:
-    """The same for a column whose values may be categories: whole numbers must be told apart."""
-    if series.dtype.is_integer():
-        whole(series.drop_nulls().to_numpy(), name)
-    return series_values(series, name)
-
-
 def object_values(values: np.ndarray[Any, Any], name: str) -> Values:
     """Numbers or text among Python objects; anything else is refused by name."""
     missing = np.array([v is None or (isinstance(v, float) and np.isnan(v)) for v in values], dtype=bool)
@@ -144,7 +142,6 @@ def object_values(values: np.ndarray[Any, Any], name: str) -> Values:
         flags = np.array([bool(v) for v in values])
         return ["false", "true"], np.where(missing, MISSING, flags).astype(np.uint32)
     if all(issubclass(kind, (int, float, np.number)) for kind in kinds):
-        whole([v for v in values[~missing] if isinstance(v, (int, np.integer))], name)
         numbers = np.full(len(values), np.nan)
         numbers[~missing] = values[~missing].astype(np.float64)
         return numbers
@@ -168,13 +165,17 @@ def coded(texts: np.ndarray[Any, Any], missing: np.ndarray[Any, Any]) -> Values:
 def columns_of(data: Any, what: str) -> list[NamedColumn]:
     """The columns of an array, list, Series or frame; those without a name are called ``what`` with their number."""
     frame = frame_of(data)
-    if frame is not None:
-        return [(str(series.name), exact_values(series, str(series.name))) for series in frame.iter_columns()]
     series = nw.from_native(data, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series):
-        name = str(series.name) if series.name not in (None, "") else f"{what}_0"
-        return [(name, exact_values(series, name))]
-    return _array_columns(data, what)
+    if frame is not None:
+        given = [(str(series.name), series) for series in frame.iter_columns()]
+    elif isinstance(series, nw.Series):
+        given = [(str(series.name) if series.name not in (None, "") else f"{what}_0", series)]
+    else:
+        return _array_columns(data, what)
+    for name, series in given:
+        if what in CATEGORIES and (series.dtype.is_integer() or series.dtype == nw.Object):
+            check_told_apart(series.drop_nulls().to_numpy(), name)
+    return [(name, series_values(series, name)) for name, series in given]
 
 
 def sensitive_columns(data: Any, names: Sequence[str] | None = None) -> list[NamedColumn]:
@@ -216,9 +217,9 @@ def _array_columns(data: Any, what: str) -> list[NamedColumn]:
     columns: list[NamedColumn] = []
     for k in range(array.shape[1]):
         name, values = f"{what}_{k}", array[:, k]
-        if array.dtype.kind in "iu":
-            columns.append((name, aligned(whole(values, name))))
-        elif array.dtype.kind == "f":
+        if what in CATEGORIES:
+            check_told_apart(values, name)
+        if array.dtype.kind in "iuf":
             columns.append((name, aligned(values)))
         elif array.dtype.kind == "b":
             columns.append((name, (["false", "true"], values.astype(np.uint32))))

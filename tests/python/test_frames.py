@@ -365,6 +365,9 @@ def test_whole_numbers_that_floating_point_joins_are_refused(values):
     for S in (values, pd.Series(values, name="s"), pd.DataFrame({"s": values})):
         with pytest.raises(ob.InvalidInputError, match="whole numbers beyond 2\\^53"):
             ob.ObliviousRidge().fit(X, X["x"], sensitive_features=S)
+    # As a feature or a score a number is a number.
+    audit = ob.audit(X["x"], pd.DataFrame({"s": np.arange(60) % 2}), features=pd.DataFrame({"id": values}))
+    assert "s" in str(audit)
     named = pd.DataFrame({"s": [str(value) for value in values]})
     assert len(ob.ObliviousRidge().fit(X, X["x"], sensitive_features=named).cells_) == len(set(values))
 
