@@ -73,5 +73,7 @@ mod tests {
         assert_eq!(nearest("agee", ["sex", "age"]), Some("age".into()));
         assert_eq!(nearest("Income", ["income", "age"]), Some("income".into()));
         assert_eq!(nearest("zzz", ["income", "age"]), None);
+        // Compared letter by letter, a text of megabytes would take minutes.
+        assert_eq!(nearest(&"age".repeat(1 << 20), ["income", "age"]), None);
     }
 }

@@ -19,7 +19,7 @@ use crate::watch::Watch;
 /// The most cells of an oblivious kernel: their means have inner products with each other.
 const MOST_CELLS: usize = 1 << 13;
 /// The most reference rows of a file that leaves the means to its reader.
-const MOST_ROWS: usize = 1 << 16;
+const MOST_REFERENCE: usize = 1 << 16;
 /// Inner products of means that a file may leave to its reader: whatever its size, and for every byte of it.
 const COMPUTED: (usize, usize) = (1 << 17, 1);
 
@@ -186,7 +186,7 @@ fn estimated(
     let (rows, features) = (points.len(), partition.smooth.as_ref().map(Smooth::len));
     all_have_rows(&cells, partition.len())?;
     // They are the sums of a square of as many rows.
-    require(rows <= MOST_ROWS, "the number of its rows")?;
+    require(rows <= MOST_REFERENCE, "the number of its rows")?;
     require(
         cells.len() == rows
             && features.unwrap_or(0).checked_mul(rows) == Some(smooth.len())

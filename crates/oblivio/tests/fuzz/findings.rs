@@ -412,3 +412,40 @@ fn a_number_of_cells_is_found_at_once() {
         assert_eq!(CellCount::Paper.resolve(rows, columns), cells, "{rows}");
     }
 }
+
+/// Keys were looked for on axes that they do not have, and cells among others.
+#[test]
+fn moments_of_other_sensitive_columns_renew_nothing() {
+    let (_, points, both) = seeds::encoded();
+    let one = Sensitive::new(both.columns()[..1].to_vec(), ROWS).unwrap();
+    let gathered = |sensitive: &Sensitive, settings: &Settings| {
+        let data = Training {
+            points: &points,
+            sensitive,
+            targets: &[0.0; ROWS],
+            weights: None,
+        };
+        let plan = Arc::new(settings.plan(data, ROWS, &watch()).unwrap().0);
+        let mut moments = Moments::new(plan);
+        moments
+            .update(seeds::batch(&points, sensitive), &watch())
+            .unwrap();
+        moments
+    };
+    for estimator in [Estimator::Cells, Estimator::Smooth] {
+        let settings = seeds::on_landmarks(estimator);
+        let mut finer = settings.clone();
+        finer.partition.cells = CellCount::Given(3);
+        let own = gathered(&both, &settings);
+        let fit = settings.fit_moments(&own, &watch()).unwrap();
+        let renewed = |moments: &Moments| {
+            let renewal = oblivio::Renewal::keeping(1);
+            fit.predictor.refresh_from(moments, renewal, &watch())
+        };
+        assert!(renewed(&own).is_ok());
+        for other in [gathered(&one, &settings), gathered(&both, &finer)] {
+            let refused = renewed(&other).unwrap_err();
+            assert!(matches!(refused, oblivio::Error::UnlikeMoments { .. }));
+        }
+    }
+}
