@@ -412,6 +412,7 @@ def test_parity_of_intervals(options, parameters, file, tmp_path):
         ["true", "True"],
         [" a", "a"],
         ["NA", "1"],
+        ["NaN", "1"],
         ["0", "1"],
         ["false", "true"],
     ],

@@ -228,9 +228,9 @@ pub(super) fn reads_back(kind: Kind, levels: &[String]) -> bool {
     let same = |level: &String| match kind {
         Kind::Numbers => number(Some(level)).is_some_and(|value| category(value) == *level),
         Kind::Booleans => boolean(level) == Some(level),
-        Kind::Texts => level.trim() == level && !is_missing(level),
+        Kind::Texts => level.trim() == level,
     };
-    levels.iter().all(same)
+    levels.iter().all(|level| same(level) && !is_missing(level))
 }
 
 /// The column of these categories: the text as it is if that is one of them, else without whitespace, or as the number or the boolean that it
