@@ -8,7 +8,7 @@ export OBLIVIO_DATA
 VENV := .venv/bin
 
 .PHONY: help web chromium java build demo test test-rust test-python test-cluster test-cluster-large python check format lint docs \
-	bench bench-fairness bench-cluster bench-serve wheel dist reproducible deny fuzz soak clean
+	reproduce bench bench-fairness bench-cluster bench-serve wheel dist reproducible deny fuzz soak clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s "$$(printf '\t')"
@@ -114,6 +114,13 @@ deny: .venv ## Check licences, duplicates and sources of what is built in, and a
 
 docs: ## Build the engine's documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
+
+# Which experiments `make reproduce` repeats, and with which arguments.
+EXPERIMENT ?= all
+ARGUMENTS ?=
+
+reproduce: ## Repeat the paper's experiments: numbers, figures and verdicts in out/ (EXPERIMENT=name, ARGUMENTS="...")
+	$(CARGO) run --release -p oblivio-experiments -- $(EXPERIMENT) -o out $(ARGUMENTS)
 
 bench/.venv: bench/requirements.txt
 	$(PYTHON) -m venv bench/.venv

@@ -35,7 +35,6 @@ pub(crate) enum Command {
     Export(cmd::export::Args),
     Refresh(cmd::refresh::Args),
     Simulate(cmd::simulate::Args),
-    Reproduce(cmd::reproduce::Args),
     Completions(cmd::completions::Args),
     /// For packages: `make dist` calls it.
     #[command(hide = true)]

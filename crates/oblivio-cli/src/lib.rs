@@ -12,12 +12,45 @@ mod threads;
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::sync::Mutex;
 
 use clap::Parser;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use args::{Cli, Command};
+
+/// Files, messages and exit codes for the repository's other programs, so that they behave like this one.
+#[doc(hidden)]
+pub mod program {
+    use std::num::NonZeroUsize;
+
+    use anyhow::Result;
+    use rayon::ThreadPool;
+    use serde_json::Value;
+
+    pub use crate::table::{Sink, check_place, write_bytes};
+
+    /// Runs a program that parsed its arguments, and returns its exit code.
+    pub fn run(work: impl FnOnce() -> Result<()>) -> i32 {
+        crate::guarded(|| work().map(|()| crate::DONE))
+    }
+
+    /// A pool of this many threads, by default one per core.
+    pub fn thread_pool(threads: Option<NonZeroUsize>) -> Result<ThreadPool> {
+        crate::thread_pool(threads)
+    }
+
+    /// Prints one line.
+    pub fn print(line: &str) -> Result<()> {
+        crate::report::to_stdout(|out| writeln!(out, "{line}"))
+    }
+
+    /// Prints one JSON document.
+    pub fn print_json(value: &Value) -> Result<()> {
+        crate::report::json(value)
+    }
+}
 
 /// Exit codes: done, the input or the computation, usage, a limit passed.
 const DONE: i32 = 0;
@@ -48,6 +81,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
             return code;
         }
     };
+    guarded(|| perform(cli))
+}
+
+/// Does the work of a program: Ctrl-C leaves no unfinished file, and an error is printed and gives exit code 1.
+fn guarded(work: impl FnOnce() -> anyhow::Result<i32>) -> i32 {
     // A second handler is refused: then whoever installed the first one looks after Ctrl-C.
     let _ = ctrlc::set_handler(|| {
         table::remove_unfinished();
@@ -56,7 +94,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         }
         std::process::exit(INTERRUPTED);
     });
-    match perform(cli) {
+    match work() {
         Ok(code) => code,
         Err(error) => {
             report::remark(format_args!("error: {error:#}"));
@@ -65,11 +103,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     }
 }
 
+fn thread_pool(threads: Option<NonZeroUsize>) -> anyhow::Result<ThreadPool> {
+    let threads = threads::number(threads)?;
+    Ok(ThreadPoolBuilder::new().num_threads(threads).build()?)
+}
+
 fn perform(cli: Cli) -> anyhow::Result<i32> {
-    let pool = || -> anyhow::Result<ThreadPool> {
-        let threads = threads::number(cli.threads)?;
-        Ok(ThreadPoolBuilder::new().num_threads(threads).build()?)
-    };
+    let pool = || thread_pool(cli.threads);
     match cli.command {
         Command::Fit(args) => cmd::fit::run(&args, &pool()?),
         Command::Predict(args) => cmd::predict::run(&args, &pool()?),
@@ -85,7 +125,6 @@ fn perform(cli: Cli) -> anyhow::Result<i32> {
         Command::Export(args) => cmd::export::run(&args, &pool()?),
         Command::Refresh(args) => cmd::refresh::run(&args, &pool()?),
         Command::Simulate(args) => cmd::simulate::run(&args),
-        Command::Reproduce(args) => cmd::reproduce::run(&args, &pool()?),
         Command::Completions(args) => cmd::completions::run(&args),
         Command::Man(args) => cmd::man::run(&args),
     }?;

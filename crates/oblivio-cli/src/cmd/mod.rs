@@ -14,7 +14,6 @@ pub(crate) mod predict;
 mod reduce;
 pub(crate) mod refresh;
 pub(crate) mod release;
-pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod stream;
 pub(crate) mod transform;

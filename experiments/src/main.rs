@@ -1,4 +1,4 @@
-//! `oblivio reproduce`
+//! `make reproduce`: repeats the experiments of the paper and says whether the results agree with what is expected.
 
 mod bounds;
 mod classification;
@@ -7,32 +7,34 @@ mod drawing;
 mod figure;
 mod gaussian;
 mod oblivious_data;
+mod progress;
 mod rates;
 mod ridge;
 mod ruler;
 mod statistics;
 mod uncorrelated;
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use clap::ValueEnum;
+use clap::{Parser, ValueEnum};
 use oblivio::{Column, Points, Sensitive, Values};
+use oblivio_cli::program::{self, Sink};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use serde_json::json;
 
 use self::figure::Figure;
-use crate::progress::StepBar;
-use crate::report;
-use crate::table::{self, Sink};
+use self::progress::StepBar;
 
 /// Repeat the paper's experiments and judge the results
 ///
 /// Writes the numbers of each as CSV and a figure as SVG and PNG, and says how they compare with what is expected: closed forms where there are any.
 /// A verdict that does not hold is a result, not an error: the exit code stays 0.
-#[derive(clap::Args)]
-pub(crate) struct Args {
+#[derive(Parser)]
+#[command(name = "reproduce", max_term_width = 100)]
+struct Args {
     /// Which experiment
     #[arg(default_value = "all")]
     experiment: Choice,
@@ -51,6 +53,9 @@ pub(crate) struct Args {
     /// Print the verdicts as JSON
     #[arg(long)]
     json: bool,
+    /// Threads to use (default: one per core)
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -95,11 +100,17 @@ struct Verdict {
     sentence: String,
 }
 
-pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
+fn main() {
+    let args = Args::parse();
+    std::process::exit(program::run(|| reproduce(&args)));
+}
+
+fn reproduce(args: &Args) -> Result<()> {
+    let pool = &program::thread_pool(args.threads)?;
     let folder = args.output.as_path();
     std::fs::create_dir_all(folder)
         .with_context(|| format!("{}: the folder cannot be made", folder.display()))?;
-    table::check_place(&folder.join("verdicts.csv"))?;
+    program::check_place(&folder.join("verdicts.csv"))?;
     let run = Run {
         variant: args.variant,
         seed: args.seed,
@@ -116,13 +127,13 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         save(&folder.join(format!("{name}.csv")), &numbers)?;
         drawing::write(&figure, folder, name)?;
         if !args.json {
-            report::to_stdout(|out| writeln!(out, "{name}: {verdict}"))?;
+            program::print(&format!("{name}: {verdict}"))?;
         }
         verdicts.push((name, verdict));
     }
     save(&folder.join("verdicts.csv"), &as_columns(&verdicts))?;
     if args.json {
-        report::json(&as_json(&run, &verdicts))?;
+        program::print_json(&as_json(&run, &verdicts))?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
+use oblivio_cli::program;
 use plotters::chart::{ChartBuilder, ChartContext, SeriesLabelPosition};
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
@@ -17,7 +18,6 @@ use resvg::usvg::{Options, Tree, WriteOptions, fontdb};
 
 use super::figure::{Bar, Figure, Legend, Mark, Panel, Series, Shape};
 use super::ruler::Ruler;
-use crate::table;
 
 /// Dots, which are whole numbers: large, so that rounding does not show.
 const PANEL: (u32, u32) = (980, 860);
@@ -44,8 +44,8 @@ pub(super) fn write(figure: &Figure, folder: &Path, name: &str) -> Result<()> {
         .with_context(|| format!("the figure {name} is too large"))?;
     resvg::render(&tree, Transform::default(), &mut pixels.as_mut());
     let png = pixels.encode_png().context("the figure is no PNG")?;
-    table::write_bytes(&folder.join(format!("{name}.svg")), outlined.as_bytes())?;
-    table::write_bytes(&folder.join(format!("{name}.png")), &png)
+    program::write_bytes(&folder.join(format!("{name}.svg")), outlined.as_bytes())?;
+    program::write_bytes(&folder.join(format!("{name}.png")), &png)
 }
 
 fn svg(figure: &Figure) -> Result<String> {
