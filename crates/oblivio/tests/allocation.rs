@@ -2,7 +2,7 @@
 //! of its own.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-#[path = "rows/mod.rs"]
+#[path = "engine/cases/mod.rs"]
 mod cases;
 
 use allocation_counter::measure;

@@ -1,13 +1,10 @@
 //! Rows scored one by one: what a table of that row gives, to the last bit, and what it refuses.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-#[path = "rows/mod.rs"]
-mod cases;
-
 use oblivio::{Column, Error, Model, Result, RowModel, Value, Watch};
 use proptest::prelude::*;
 
-use cases::{Made, ROWS, models, value};
+use crate::cases::{Made, ROWS, models, value};
 
 /// Scores, h(x), label, probabilities and uses of a row, by way of a table.
 fn by_table(model: &Model, names: &[String], row: &[Value]) -> Result<String> {

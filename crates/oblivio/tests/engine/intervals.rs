@@ -1,9 +1,9 @@
 //! Intervals: residuals of rows that the score has not seen, half-widths per cell, and how often they hold the target.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
+use crate::common;
 
-use common::{Cut, Table, apart, generator, matrix, settings, size, watch};
+use crate::common::{Cut, Table, apart, generator, matrix, settings, size, watch};
 use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
 use oblivio::learn::{Intercept, Learner, Solver};

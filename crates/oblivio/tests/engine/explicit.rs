@@ -4,11 +4,11 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 
-use common::{CUTS, Cut, Table, apart, settings, size, watch};
+use crate::common::{CUTS, Cut, Table, apart, settings, size, watch};
 use oblivio::learn::{Intercept, Ridge, Solver};
 use oblivio::{
     Batch, Components, Error, FeatureMap, Mode, Moments, Plan, Points, Reference, Renewal,

@@ -94,7 +94,7 @@ struct BetaCase {
 
 #[test]
 fn beta_of_the_fixtures() {
-    let text = include_str!("fixtures/beta.json");
+    let text = include_str!("../fixtures/beta.json");
     let cases: Vec<BetaCase> = serde_json::from_str(text).unwrap();
     assert!(!cases.is_empty());
     for case in cases {

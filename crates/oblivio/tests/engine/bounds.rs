@@ -4,9 +4,7 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-mod common;
-
-use common::{KERNELS, generator, kernel, watch};
+use crate::common::{KERNELS, generator, kernel, watch};
 use faer::Mat;
 use oblivio::simulate::{RidgeParameters, Simulation};
 use oblivio::{

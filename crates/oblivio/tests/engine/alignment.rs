@@ -4,9 +4,7 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-mod common;
-
-use common::{Cut, Table, apart, generator, settings, size, watch};
+use crate::common::{Cut, Table, apart, generator, settings, size, watch};
 use faer::{Mat, MatRef};
 use oblivio::learn::{Intercept, Learner};
 use oblivio::{

@@ -4,9 +4,7 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-mod common;
-
-use common::{apart, generator, size, watch};
+use crate::common::{apart, generator, size, watch};
 use oblivio::{
     Batch, CellCount, Column, Components, Encoder, Error, Estimator, FeatureSettings, Fit, Kernel,
     KernelModel, KernelSettings, Missing, Mode, Model, Moments, Offsets, PartitionRule, Points,

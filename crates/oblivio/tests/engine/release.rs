@@ -4,9 +4,7 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-mod common;
-
-use common::{generator, watch};
+use crate::common::{generator, watch};
 use oblivio::simulate::Simulation;
 use oblivio::{
     AuditRows, AuditSettings, CellCount, Column, ColumnRange, Error, Estimator, Measure,

@@ -6,9 +6,7 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-mod common;
-
-use common::{
+use crate::common::{
     CUTS, Cut, KERNELS, Table, apart, cases, cell_means, cuts, difference, generator, kernel,
     kernel_matrix, kernels, largest, matrix, nine_terms, range, rounding, rounding_of, settings,
     shift_weights, size, smallest_eigenvalue, tables, trace, transform, watch,

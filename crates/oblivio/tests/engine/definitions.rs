@@ -4,9 +4,9 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-mod common;
+use crate::common;
 
-use common::{
+use crate::common::{
     Cut, KERNELS, Table, apart, cases, cuts, difference, kernel, kernel_matrix, kernels, largest,
     matrix, mirrored, nine_terms, rounding, rounding_of, settings, shift_weights, size, stacked,
     tables, transform, watch,

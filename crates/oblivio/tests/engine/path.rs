@@ -4,9 +4,7 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-mod common;
-
-use common::{Cut, KERNELS, Table, apart, kernel, mirrored, size, watch};
+use crate::common::{Cut, KERNELS, Table, apart, kernel, mirrored, size, watch};
 use faer::linalg::solvers::Solve;
 use faer::{Mat, MatRef};
 use oblivio::learn::{Intercept, PathFit, Ridge, RidgePath, Solver};

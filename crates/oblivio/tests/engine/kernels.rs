@@ -4,9 +4,7 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-mod common;
-
-use common::{
+use crate::common::{
     KERNELS, apart, cases, generator, kernel, matrix, rounding, size, smallest_eigenvalue, trace,
     watch,
 };

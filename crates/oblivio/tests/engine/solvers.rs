@@ -4,9 +4,11 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-mod common;
+use crate::common;
 
-use common::{Cut, KERNELS, Table, apart, kernel, kernel_matrix, largest, rounding_of, watch};
+use crate::common::{
+    Cut, KERNELS, Table, apart, kernel, kernel_matrix, largest, rounding_of, watch,
+};
 use oblivio::learn::{Intercept, Ridge, Solution, Solver};
 use oblivio::{Error, Gram, KernelMatrix, Lower, Named, Result, Watch};
 

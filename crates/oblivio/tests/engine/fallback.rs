@@ -1,9 +1,7 @@
 //! Rows whose sensitive values are missing, unseen or rare, from the table to the score: every policy, learner, mode and path.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::{apart, cell_means, range, watch};
+use crate::common::{apart, cell_means, range, watch};
 use oblivio::learn::{Intercept, Learner};
 use oblivio::{
     Batch, CellCount, Classes, Column, Components, Error, Fit, Missing, Mode, Model, Points,

@@ -1,0 +1,28 @@
+//! The engine as its users see it. One program for all files: it is linked once, and what the files share is compiled once.
+
+mod alignment;
+mod audit;
+mod bounds;
+mod cases;
+mod classifiers;
+mod common;
+mod definitions;
+mod errata;
+mod explicit;
+mod fallback;
+mod files;
+mod fixtures;
+mod frontier;
+mod intervals;
+mod kernels;
+mod learners;
+mod model;
+mod parts;
+mod path;
+mod projection;
+mod release;
+mod rows;
+mod smooth;
+mod solvers;
+mod theorems;
+mod travel;
