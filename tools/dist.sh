@@ -8,8 +8,8 @@ version="$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)"
 target="$(rustc -vV | sed -n 's/^host: //p')"
 name="oblivio-$version-$target"
 
-"${CARGO:-cargo}" build --release --locked --package oblivio-cli --config 'profile.release.strip="symbols"'
-program="$CARGO_TARGET_DIR/release/oblivio"
+"${CARGO:-cargo}" build --profile dist --locked --package oblivio-cli --config 'profile.dist.strip="symbols"'
+program="$CARGO_TARGET_DIR/dist/oblivio"
 without_paths "$program"
 
 rm -rf "${out:?}/$name"

@@ -7,7 +7,7 @@ python="$1"
 out="${2:-dist}"
 
 rm -f "$out"/oblivio-*.whl
-"$(dirname "$python")/maturin" build --release --locked --interpreter "$python" --out "$out"
+"$(dirname "$python")/maturin" build --profile dist --locked --interpreter "$python" --out "$out"
 wheel="$(ls "$out"/oblivio-*-abi3-*.whl)"
 
 work="$(mktemp -d)"
