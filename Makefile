@@ -7,8 +7,9 @@ export OBLIVIO_DATA
 
 VENV := .venv/bin
 
-.PHONY: help web chromium java build demo test test-rust test-python test-cluster test-cluster-large python check format lint docs \
-	reproduce bench bench-fairness bench-cluster bench-serve wheel dist reproducible deny fuzz soak clean
+.PHONY: help web chromium java build demo test prepare prepare-cluster build-tests test-rust test-python test-cluster \
+	test-cluster-light test-cluster-spark test-cluster-large python quick check format lint deny docs nightly \
+	reproduce bench bench-fairness bench-cluster bench-serve wheel dist reproducible fuzz soak clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s "$$(printf '\t')"
@@ -27,19 +28,27 @@ build: web ## Build the program (release)
 demo: build ## Fit, predict, audit and write a report on a simulated table; results in out/demo
 	bash examples/demo.sh target/release/oblivio out/demo
 
-test: test-rust test-python ## Run every test, Rust and Python
+# Stages joined by + run at the same time: downloads beside compilation.
+test: ## Run every test, Rust and Python
+	$(PYTHON) tools/stages.py prepare+build-tests test-rust test-python
+
+prepare: .venv chromium ## Set up what the tests need besides the compiled crates
+
+# One invocation compiles the program, the extension and all tests with one set of features: nothing is compiled twice.
+build-tests: web ## Compile all that the tests need
+	$(CARGO) build --workspace --lib --bins --tests --examples
 
 test-rust: web ## Run the tests of the engine and the program
-	$(CARGO) test --workspace --exclude oblivio-py
+	$(CARGO) test --workspace
 
 test-python: python chromium ## Run the tests of the Python package
 	$(VENV)/python -m pytest
 
-python: .venv web ## Build the Python package into .venv
-	$(VENV)/maturin develop --quiet
+python: .venv build-tests ## Install the Python package into .venv, from this folder
+	$(VENV)/python tools/install.py
 
 chromium: ## Install Debian's Chromium for the tests of the page, where that can be done
-	@bash web/debian.sh chromium -- chromium || echo "There is no Chromium here: the tests of the page in a browser will be skipped."
+	@bash web/debian.sh chromium -- chromium || echo "left out: the tests of the page in a browser. They need Chromium: install the package chromium."
 
 .venv: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -49,9 +58,8 @@ chromium: ## Install Debian's Chromium for the tests of the page, where that can
 
 CLUSTER := .venv-cluster/bin
 SAIL := .venv-cluster/sail
-# What the wheel is made of: it is built again when one of these is newer.
-SOURCES := $(shell find crates python pyproject.toml Cargo.toml Cargo.lock -type f \
-	-not -name '*.so' -not -path '*/__pycache__/*' -not -path '*/tests/*')
+
+prepare-cluster: .venv-cluster java ## Set up what the tests with real engines need
 
 .venv-cluster: pyproject.toml
 	$(PYTHON) -m venv .venv-cluster
@@ -60,29 +68,33 @@ SOURCES := $(shell find crates python pyproject.toml Cargo.toml Cargo.lock -type
 	$(CLUSTER)/python -m pip install --quiet --upgrade --no-deps --group sail --target $(SAIL)
 	touch .venv-cluster
 
-# Workers import the wheel, never this folder. The interpreter is that of `maturin develop`, so that both share a build.
-.venv-cluster/wheel: $(SOURCES) $(wildcard $(CHARTS)) | .venv .venv-cluster web
-	rm -rf target/wheels/cluster
-	$(VENV)/maturin build --quiet --interpreter $(VENV)/python --out target/wheels/cluster
-	$(CLUSTER)/python -m pip install --quiet --force-reinstall --no-deps target/wheels/cluster/*.whl
-	touch .venv-cluster/wheel
+# Workers import a copy, never this folder.
+.PHONY: python-cluster
+python-cluster: .venv-cluster build-tests
+	$(CLUSTER)/python tools/install.py --copy
 
 java: ## Install Debian's Java for classic Spark, where that can be done
-	@bash web/debian.sh default-jre-headless -- java || echo "There is no Java here: the tests with classic Spark and its Connect server will be skipped."
+	@bash web/debian.sh default-jre-headless -- java || echo "left out: the tests with classic Spark and its Connect server. They need Java: install the package default-jre-headless."
 
-# A process has one kind of Spark: one after the other. What is in PYTHONPATH would get before the wheel.
-test-cluster: .venv-cluster/wheel java ## Run the tests with real engines: Dask, Sail, Spark Connect and classic Spark
+# Two lanes that can run at the same time.
+test-cluster: python-cluster java ## Run the tests with real engines: Dask, Sail, Spark Connect and classic Spark
+	$(MAKE) --no-print-directory -j2 --output-sync=target test-cluster-light test-cluster-spark
+
+# A process has one kind of Spark: one after the other. What is in PYTHONPATH would get before the copy.
+test-cluster-light:
 	env -u PYTHONPATH $(CLUSTER)/python -m pytest tests/cluster/test_dask.py
 	PYTHONPATH=$(SAIL) $(CLUSTER)/python -m pytest tests/cluster/test_sail.py
-	env -u PYTHONPATH $(CLUSTER)/python -m pytest tests/cluster/test_connect.py
-	env -u PYTHONPATH $(CLUSTER)/python -m pytest tests/cluster/test_classic.py
 	env -u PYTHONPATH $(CLUSTER)/python -m pytest tests/cluster/test_recipes.py
 
-test-cluster-large: .venv-cluster/wheel java ## Fit twenty million rows with real engines, within two gigabytes a worker
+test-cluster-spark:
+	env -u PYTHONPATH $(CLUSTER)/python -m pytest tests/cluster/test_connect.py
+	env -u PYTHONPATH $(CLUSTER)/python -m pytest tests/cluster/test_classic.py
+
+test-cluster-large: python-cluster java ## Fit twenty million rows with real engines, within two gigabytes a worker
 	env -u PYTHONPATH $(CLUSTER)/python -m pytest -m large tests/cluster/test_dask.py
 	env -u PYTHONPATH $(CLUSTER)/python -m pytest -m large tests/cluster/test_classic.py
 
-bench-cluster: .venv-cluster/wheel java ## Seconds and memory against rows, on Dask and on classic Spark
+bench-cluster: python-cluster java ## Seconds and memory against rows, on Dask and on classic Spark
 	env -u PYTHONPATH $(CLUSTER)/python bench/cluster.py
 
 # How many damaged inputs of each kind `make fuzz` tries, and how often `make soak` kills.
@@ -90,24 +102,46 @@ FUZZ ?= 1000000
 SOAK ?= 200
 
 fuzz: ## Try a million damaged inputs of every kind (FUZZ=N for another number)
-	OBLIVIO_FUZZ=$(FUZZ) $(CARGO) test --workspace --exclude oblivio-py --test fuzz -- --nocapture --test-threads 1
-	OBLIVIO_FUZZ=$(FUZZ) $(CARGO) test --workspace --exclude oblivio-py --lib fuzz::damaged -- --nocapture --test-threads 1
+	OBLIVIO_FUZZ=$(FUZZ) $(CARGO) test --workspace --test fuzz -- --nocapture --test-threads 1
+	OBLIVIO_FUZZ=$(FUZZ) $(CARGO) test --workspace --lib fuzz::damaged -- --nocapture --test-threads 1
 
 soak: python ## Kill the program and Python in the midst of their writing, 200 times each (SOAK=N for another number)
-	OBLIVIO_SOAK=$(SOAK) $(CARGO) test --workspace --exclude oblivio-py --test faults -- --nocapture --test-threads 1
+	OBLIVIO_SOAK=$(SOAK) $(CARGO) test --workspace --test faults -- --nocapture --test-threads 1
 	OBLIVIO_SOAK=$(SOAK) $(VENV)/python -m pytest -s tests/python/test_faults.py
 
-check: format lint deny docs test test-cluster ## What CI runs: format, lints, types, licences, docs, tests
+quick: ## What to run before every commit: formats, lints, the engine's tests, the quick tests of the Python package
+	$(PYTHON) tools/stages.py format lint-rust test-engine test-python-quick
+
+.PHONY: lint-rust lint-python lint-workflows test-engine test-python-quick
+test-engine: web
+	$(CARGO) test --workspace --lib --test engine
+
+test-python-quick: python
+	$(VENV)/python -m pytest -m "not slow"
+
+check: ## What CI runs: format, lints, types, licences, docs, tests
+	$(PYTHON) tools/stages.py prepare+prepare-cluster+build-tests format lint deny docs test-rust test-python test-cluster
+
+nightly: ## What is too long for CI: a million damaged inputs, kills, large clusters, benches
+	$(PYTHON) tools/stages.py fuzz soak test-cluster-large bench bench-serve reproduce
 
 format: .venv ## Check the formatting
 	$(CARGO) fmt --all --check
 	$(VENV)/ruff format --check .
 
-lint: python ## Lint and check types, warnings are errors
+lint: lint-rust lint-python lint-workflows ## Lint and check types, warnings are errors
+
+lint-rust: web
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+lint-python: python
 	$(VENV)/ruff check .
 	$(VENV)/mypy
 	$(VENV)/python -m mypy.stubtest oblivio._oblivio
+
+lint-workflows: .venv
+	$(VENV)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(VENV)/zizmor --offline --quiet --pedantic --strict-collection .github/workflows
 
 deny: .venv ## Check licences, duplicates and sources of what is built in, and advisories where a database answers
 	$(VENV)/python tools/deny.py
