@@ -7,9 +7,9 @@
 use crate::common;
 
 use crate::common::{
-    Cut, KERNELS, Table, apart, cases, cuts, difference, kernel, kernel_matrix, kernels, largest,
-    matrix, mirrored, nine_terms, rounding, rounding_of, settings, shift_weights, size, stacked,
-    tables, transform, watch,
+    Cut, KERNELS, Table, apart, cuts, difference, kernel, kernel_matrix, kernels, largest, matrix,
+    mirrored, nine_terms, rounding, rounding_of, settings, shift_weights, size, stacked, tables,
+    transform, watch,
 };
 use faer::Mat;
 use faer::linalg::solvers::Solve;
@@ -22,7 +22,7 @@ use oblivio::{
 use proptest::prelude::*;
 
 proptest! {
-    #![proptest_config(cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// The four terms are the nine of Algorithm 1, collected (with its sign mended).
     #[test]

@@ -127,7 +127,7 @@ fn all(table: &Table) -> Vec<usize> {
 }
 
 proptest! {
-    #![proptest_config(common::cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn any_sharding_and_any_order_of_merges_is_one_pass(

@@ -5,8 +5,7 @@
 )]
 
 use crate::common::{
-    KERNELS, apart, cases, generator, kernel, matrix, rounding, size, smallest_eigenvalue, trace,
-    watch,
+    KERNELS, apart, generator, kernel, matrix, rounding, size, smallest_eigenvalue, trace, watch,
 };
 use oblivio::learn::{Ridge, Solver};
 use oblivio::{
@@ -410,7 +409,7 @@ fn points_that_coincide_are_at_distance_zero() {
 }
 
 proptest! {
-    #![proptest_config(cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// Whatever the scale of the points and of γ, entries are those of the definition.
     #[test]

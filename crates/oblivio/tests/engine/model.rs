@@ -456,11 +456,7 @@ fn no_edit_of_a_header_panics() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 400,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn random_bytes_are_refused(

@@ -449,7 +449,7 @@ fn surveys_of_other_columns_do_not_join() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     /// Bytes come over a network: whatever they are, they are read or refused, and what was read can be joined or refused.
     #[test]

@@ -3,6 +3,7 @@
 
 use oblivio::{Column, Error, Model, Result, RowModel, Value, Watch};
 use proptest::prelude::*;
+use proptest::test_runner::{TestRunner, contextualize_config};
 
 use crate::cases::{Made, ROWS, models, value};
 
@@ -106,11 +107,11 @@ fn any_row_is_scored_or_refused_as_a_table_of_it_is() {
         let mut rows = RowModel::new(made.model.clone());
         let names = names(&rows);
         let own = own_rows(&made, &names);
-        let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        let mut runner = TestRunner::new(contextualize_config(ProptestConfig {
             cases: 40,
-            failure_persistence: None,
+            source_file: Some(file!()),
             ..ProptestConfig::default()
-        });
+        }));
         let counts = std::cell::RefCell::new((&mut scored, &mut refused, &mut policies));
         let rows = std::cell::RefCell::new(&mut rows);
         runner

@@ -7,7 +7,7 @@
 )]
 
 use crate::common::{
-    CUTS, Cut, KERNELS, Table, apart, cases, cell_means, cuts, difference, generator, kernel,
+    CUTS, Cut, KERNELS, Table, apart, cell_means, cuts, difference, generator, kernel,
     kernel_matrix, kernels, largest, matrix, nine_terms, range, rounding, rounding_of, settings,
     shift_weights, size, smallest_eigenvalue, tables, trace, transform, watch,
 };
@@ -40,7 +40,7 @@ fn normals(count: usize, seed: u64) -> Vec<f64> {
 }
 
 proptest! {
-    #![proptest_config(cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// Definition 1, on the sample that fitted it: for every fixed h, the mean of ⟨h, Z⟩ over a cell does not depend on
     /// the cell. That of h(x) does.

@@ -58,15 +58,6 @@ pub fn rounding_of(kernel: &Kernel, terms: usize, size: f64) -> f64 {
     }
 }
 
-/// So many cases; failures are printed, not written to a file.
-pub fn cases(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
-
 /// Which sensitive columns there are, and how they are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
