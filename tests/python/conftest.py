@@ -1,8 +1,34 @@
-"""Tables that several files use."""
+"""Fixtures that several files use, and the profiles of random tests."""
+
+import os
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+
+# Hypothesis draws constants from the source of the loaded modules. The examples of a test would then depend on which
+# other tests are collected.
+assert hasattr(providers, "is_local_module_file")
+providers.is_local_module_file = lambda path: False
+
+# The same examples in every run. Deadlines and checks of speed would depend on the machine.
+settings.register_profile(
+    "repeated",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+# Other examples for each `--hypothesis-seed`: `make explore`.
+settings.register_profile(
+    "explore",
+    settings.get_profile("repeated"),
+    derandomize=False,
+    database=None,
+    max_examples=int(os.environ.get("OBLIVIO_EXAMPLES", "100")),
+)
+settings.load_profile("repeated")
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist, pdist
 from sklearn.linear_model import LogisticRegression, RidgeCV
@@ -144,7 +144,6 @@ class TestCorrelationRatio:
             st.tuples(st.integers(-99, 99), st.sampled_from("abc"), st.integers(0, 3)), min_size=3, max_size=40
         ).filter(lambda rows: np.ptp([r[0] for r in rows if r[2]] or [0]) > 0)
     )
-    @settings(max_examples=40, deadline=None)
     def test_of_anything(self, rows):
         scores, groups, weights = (np.array(column) for column in zip(*rows, strict=True))
         keep = weights > 0
@@ -248,7 +247,6 @@ class TestBeta:
         assert metrics.beta_dependence([0, 0, 1, 1], [0, 0, 1, 1], **FEW).further["bound"] == 1
 
     @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc")), min_size=2, max_size=40))
-    @settings(max_examples=40, deadline=None)
     def test_of_anything(self, rows):
         labels, groups = (np.array(column) for column in zip(*rows, strict=True))
         found = metrics.beta_dependence(labels, groups, **FEW)
@@ -676,7 +674,6 @@ class TestDistanceCorrelation:
         assert found.further["unbiased_squared"] == pytest.approx(squared, abs=1e-10)
 
     @given(st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=6, max_size=30))
-    @settings(max_examples=40, deadline=None)
     def test_of_anything(self, rows):
         x, s = np.array(rows, dtype=float).T
         found = metrics.distance_correlation(x, s, **FEW)

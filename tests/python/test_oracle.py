@@ -3,14 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import oblivio as ob
 
 pytestmark = pytest.mark.filterwarnings("ignore::oblivio.OblivioWarning")
-PARITY = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 def kernel_matrix(name, gamma, a, b):
@@ -120,7 +119,6 @@ draws = {
 }
 
 
-@PARITY
 @given(
     **draws,
     mode=st.sampled_from(["plain", "oblivious", "m-oblivious"]),
@@ -149,7 +147,6 @@ def test_ridge(seed, kind, rows, columns, kernel, gamma, strength, mode, alpha, 
     assert np.abs(model.predict(new[0], sensitive_features=s[order]) - expected).max() < 1e-9 * scale
 
 
-@PARITY
 @given(**draws, first=st.booleans(), second=st.sampled_from([None, False, True]))
 def test_kernel(seed, kind, rows, columns, kernel, gamma, strength, first, second):
     rng = np.random.default_rng(seed)
@@ -172,7 +169,6 @@ def test_kernel(seed, kind, rows, columns, kernel, gamma, strength, first, secon
     assert np.abs(matrix - expected).max() < 1e-9 * scale
 
 
-@PARITY
 @given(
     seed=st.integers(0, 2**32 - 1),
     kind=st.sampled_from(KINDS),
