@@ -9,7 +9,7 @@ VENV := .venv/bin
 
 .PHONY: help web chromium java build demo test prepare prepare-cluster build-tests test-rust test-python test-cluster \
 	test-cluster-light test-cluster-spark test-cluster-large python quick check format lint deny docs nightly \
-	reproduce bench bench-fairness bench-cluster bench-serve wheel dist reproducible fuzz soak clean
+	explore reproduce bench bench-fairness bench-cluster bench-serve wheel dist reproducible fuzz soak clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s "$$(printf '\t')"
@@ -109,6 +109,12 @@ soak: python ## Kill the program and Python in the midst of their writing, 200 t
 	OBLIVIO_SOAK=$(SOAK) $(CARGO) test --workspace --test faults -- --nocapture --test-threads 1
 	OBLIVIO_SOAK=$(SOAK) $(VENV)/python -m pytest -s tests/python/test_faults.py
 
+# How many seeds `make explore` draws.
+EXPLORE ?= 10
+
+explore: python ## Run the random tests with ten fresh seeds, and keep what fails (EXPLORE=N for another number)
+	$(VENV)/python tools/explore.py --rounds $(EXPLORE)
+
 quick: ## What to run before every commit: formats, lints, the engine's tests, the quick tests of the Python package
 	$(PYTHON) tools/stages.py format lint-rust test-engine test-python-quick
 
@@ -122,8 +128,8 @@ test-python-quick: python
 check: ## What CI runs: format, lints, types, licences, docs, tests
 	$(PYTHON) tools/stages.py prepare+prepare-cluster+build-tests format lint deny docs test-rust test-python test-cluster
 
-nightly: ## What is too long for CI: a million damaged inputs, kills, large clusters, benches
-	$(PYTHON) tools/stages.py fuzz soak test-cluster-large bench bench-serve reproduce
+nightly: ## What is too long for CI: fresh seeds, a million damaged inputs, kills, large clusters, benches
+	$(PYTHON) tools/stages.py explore fuzz soak test-cluster-large bench bench-serve reproduce
 
 format: .venv ## Check the formatting
 	$(CARGO) fmt --all --check
