@@ -59,12 +59,15 @@ proptest! {
             let gap = |of: &[f64]| range(&cell_means(of, &cells, &table.weights));
 
             let mut before = 0.0f64;
+            let tolerance = rounding(table.len(), largest(&plain));
             for p in 0..probes.len() {
                 before = before.max(gap(&row(&plain, p)));
                 let after = gap(&row(&oblivious, p));
-                prop_assert!(after <= rounding(table.len(), largest(&plain)), "{kernel} {cut:?}: {after}");
+                prop_assert!(after <= tolerance, "{kernel} {cut:?}: {after}");
             }
-            prop_assert!(before > 0.02 * largest(&plain), "{kernel} {cut:?}: {before}");
+            // The theorem says nothing of h(x): its gap can be any number, and a few rows of a steep polynomial set the scale. It
+            // only has to be no rounding.
+            prop_assert!(before > 1e3 * tolerance, "{kernel} {cut:?}: {before}");
 
             let h: Vec<f64> = (0..table.len())
                 .map(|j| (0..probes.len()).map(|p| factors[p] * oblivious[(p, j)]).sum())
