@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rounding import rounding
 
 import oblivio as ob
 
@@ -567,11 +568,6 @@ class Stored:
             return ob.load(path)
 
 
-def rounding(terms):
-    """A bound on the relative rounding of a few operations, each a sum of this number of terms."""
-    return 16 * (terms + 1) * np.finfo(float).eps
-
-
 def rounding_of_scores(stored, rows):
     """A bound on the difference of two evaluations of h(x) − t b(s) with an rbf kernel, before any alignment.
 
@@ -667,7 +663,7 @@ def test_any_table(data):
 
 
 def command(*arguments):
-    run = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, check=False)
+    run = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, encoding="utf-8", check=False)
     assert run.returncode == 0, run.stderr
     return run.stdout
 
@@ -697,7 +693,11 @@ def by_the_crate(model, rows):
         for c in rows
     ]
     run = subprocess.run(
-        [program_of_the_crate(), str(model)], input=json.dumps(columns), capture_output=True, text=True, check=False
+        [program_of_the_crate(), str(model)],
+        input=json.dumps(columns),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
     )
     assert run.returncode == 0, run.stderr
     return np.array(json.loads(run.stdout)).T
