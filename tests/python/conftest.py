@@ -8,6 +8,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
+from oblivio import _classifier, _ridge
+
 # Hypothesis draws constants from the source of the loaded modules. The examples of a test would then depend on which
 # other tests are collected.
 assert hasattr(providers, "is_local_module_file")
@@ -29,6 +31,9 @@ settings.register_profile(
     max_examples=int(os.environ.get("OBLIVIO_EXAMPLES", "100")),
 )
 settings.load_profile("repeated")
+
+# Solvers are chosen by the free memory. Tests see the same on every machine: enough for all their matrices.
+_ridge.free_memory = _classifier.free_memory = lambda: 8e9
 
 
 @pytest.fixture

@@ -15,7 +15,9 @@ COMMAND = Path(sys.executable).with_name("oblivio")
 
 
 def run(*arguments, code=0):
-    done = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [COMMAND, *map(str, arguments)], capture_output=True, encoding="utf-8", timeout=120, check=False
+    )
     assert done.returncode == code, done.stderr
     return done
 
@@ -366,7 +368,9 @@ def test_version_and_exit_codes():
     assert "Usage" in run("fit", "--nonsense", code=2).stderr
     message = run("fit", "absent.csv", "--target", "y", "-o", "m", code=1).stderr
     assert "absent.csv" in message and "Traceback" not in message
-    module = subprocess.run([sys.executable, "-m", "oblivio", "--version"], capture_output=True, text=True, check=True)
+    module = subprocess.run(
+        [sys.executable, "-m", "oblivio", "--version"], capture_output=True, encoding="utf-8", check=True
+    )
     assert module.stdout.strip() == f"oblivio {ob.__version__}"
     assert (
         subprocess.run([sys.executable, "-m", "oblivio", "nonsense"], capture_output=True, check=False).returncode == 2

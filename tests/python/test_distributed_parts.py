@@ -329,7 +329,7 @@ def test_what_sums_cannot_do_is_refused(rows, model, sentence):
 
 
 def run(program):
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=False)
 
 
 @pytest.mark.parametrize(("engine", "package"), [("spark", "pyspark"), ("dask", "dask"), ("spark", "pyarrow")])

@@ -84,13 +84,13 @@ def test_import_is_light():
         "import sys, oblivio, oblivio._cli; "
         "print([m for m in ('sklearn', 'pandas', 'polars', 'pyarrow', 'narwhals', 'tqdm') if m in sys.modules])"
     )
-    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
+    assert subprocess.check_output([sys.executable, "-c", code], encoding="utf-8") == "[]\n"
 
 
 def test_the_stub_matches_the_extension():
     command = [sys.executable, "-m", "mypy.stubtest", "oblivio._oblivio"]
     environment = os.environ | {"MYPY_FORCE_COLOR": "0"}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=170)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False, env=environment, timeout=170)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

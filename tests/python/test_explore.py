@@ -127,5 +127,5 @@ def test_a_case_is_kept_once(tmp_path):
     cases = [{"test": "a[ü]", "seed": 1, "examples": 100}, {"test": "b", "seed": 2, "examples": 100}]
     for case in [*cases, *cases]:
         explore.keep(path, case)
-    assert json.loads(path.read_text()) == cases
-    assert len(path.read_text().splitlines()) == 4
+    assert json.loads(path.read_text(encoding="utf-8")) == cases
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 4

@@ -17,5 +17,5 @@ def test_a_case_that_failed_once(case):
     environment = os.environ | {"OBLIVIO_EXAMPLES": str(case["examples"])}
     seed = ["--hypothesis-profile=explore", f"--hypothesis-seed={case['seed']}"]
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *seed, case["test"]]
-    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=False)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -31,6 +31,7 @@ KILLED = """
 import os, pathlib, random, signal, sys, time, oblivio
 source, target, rounds = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), int(sys.argv[3])
 model, whole, drafts = oblivio.load(source), source.read_bytes(), 0
+random.seed(0)
 for _ in range(rounds):
     target.write_bytes(b"old")
     child = os.fork()
@@ -59,7 +60,7 @@ def test_a_kill_at_any_moment_leaves_one_of_the_two_files(model: ObliviousRidge,
     source, target = tmp_path / "source.oblivio", tmp_path / "target.oblivio"
     model.save(source)
     command = [sys.executable, "-c", KILLED, source, target, str(ROUNDS)]
-    print(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    print(subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout)
 
 
 def test_a_full_disk_keeps_the_old_file(model: ObliviousRidge, tmp_path: Path) -> None:
@@ -72,7 +73,7 @@ def test_a_full_disk_keeps_the_old_file(model: ObliviousRidge, tmp_path: Path) -
     )
     command = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, sys.executable, SAVES]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     except FileNotFoundError:
         pytest.skip("there is no unshare here")
     if done.returncode == 99 or "unshare" in done.stderr:

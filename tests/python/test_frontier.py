@@ -145,7 +145,7 @@ class TestTheCommandLine:
         arguments = [file, "--sensitive", "sex", "--score", "score", "--measures", "beta", *FEWER]
         arguments += ["--frontier", tmp_path / "frontier.csv", "-o", tmp_path / "page.html"]
         assert ob._oblivio.cli_main(["oblivio", "audit", *map(str, arguments)]) == 0
-        page = (tmp_path / "page.html").read_text()
+        page = (tmp_path / "page.html").read_text(encoding="utf-8")
         again = ob.audit(table["score"], table["sex"], measures="beta", frontier=found, **FEW).to_html()
         for text in (page, again):
             assert "oblivious 0.5" in text
@@ -197,9 +197,9 @@ class TestTheResult:
 
     def test_forms(self, found, tmp_path):
         found.to_html(tmp_path / "f.html")
-        assert (tmp_path / "f.html").read_text().startswith("<!DOCTYPE html>")
+        assert (tmp_path / "f.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
         found.to_json(tmp_path / "f.json")
-        assert json.loads((tmp_path / "f.json").read_text()) == found.to_dict()
+        assert json.loads((tmp_path / "f.json").read_text(encoding="utf-8")) == found.to_dict()
         assert "<script" not in found._repr_html_()
         for again in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
             assert again.to_dict() == found.to_dict()
@@ -249,14 +249,14 @@ class TestWhatIsRefused:
 
 class TestTheGuide:
     def test_its_python_runs(self, capsys):
-        blocks = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
+        blocks = re.findall(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
         assert blocks
         for block in blocks:
             exec(block, {})
         assert "oblivious" in capsys.readouterr().out
 
     def test_it_names_every_key_and_column(self, found):
-        text = DOCS.read_text()
+        text = DOCS.read_text(encoding="utf-8")
         keys = set(found.to_dict()) | set(found.to_dict()["candidates"][0])
         keys |= set(found.to_dict()["candidates"][0]["dependence"][0])
         for name in keys | set(found.to_csv().splitlines()[0].split(",")):

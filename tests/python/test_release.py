@@ -281,7 +281,9 @@ def test_the_command_line_gives_the_same_bits(case, tmp_path):
         COMMAND, "release", data, "--sensitive", "sex,age", "--target", "hired", "-o", out, "--model", model,
         "--permutations", 19, "--resamples", 19, *arguments,
     ]  # fmt: skip
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [str(part) for part in command], capture_output=True, encoding="utf-8", timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
     own = pd.read_csv(data)
     X = own.drop(columns=["sex", "age", "hired"])
@@ -291,7 +293,7 @@ def test_the_command_line_gives_the_same_bits(case, tmp_path):
     pd.testing.assert_frame_equal(pd.read_csv(out), expected, check_exact=True)
     assert model.read_bytes() == release.model_.to_bytes()
     found = release.report(X, own["hired"], sensitive_features=own[S], **FEW).to_dict()
-    written = json.loads((tmp_path / "out.release.json").read_text())
+    written = json.loads((tmp_path / "out.release.json").read_text(encoding="utf-8"))
     for key in set(found) - {"title", "notes"}:
         assert found[key] == written[key], key
     assert set(found["notes"]) <= set(written["notes"])
@@ -319,7 +321,7 @@ def test_a_report_says_what_was_found(report, tmp_path):
     with pytest.raises(ob.InvalidInputError, match="what must be one of"):
         report.to_frame("rows")
     report.to_html(tmp_path / "r.html")
-    assert "not anonymised" in (tmp_path / "r.html").read_text()
+    assert "not anonymised" in (tmp_path / "r.html").read_text(encoding="utf-8")
     assert json.loads(report.to_json())["schema"] == 1
     assert len(pd.read_csv(io.StringIO(report.to_csv()))) == len(measures)
     assert pickle.loads(pickle.dumps(report)).to_dict() == report.to_dict()
