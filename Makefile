@@ -9,7 +9,7 @@ VENV := .venv/bin
 
 .PHONY: help web chromium java build demo test prepare prepare-cluster build-tests test-rust test-python test-cluster \
 	test-cluster-light test-cluster-spark test-cluster-large python quick check format lint deny docs nightly \
-	explore reproduce bench bench-fairness bench-cluster bench-serve wheel dist reproducible fuzz soak clean
+	explore golden reproduce bench bench-fairness bench-cluster bench-serve wheel dist reproducible fuzz soak clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s "$$(printf '\t')"
@@ -104,6 +104,12 @@ SOAK ?= 200
 fuzz: ## Try a million damaged inputs of every kind (FUZZ=N for another number)
 	OBLIVIO_FUZZ=$(FUZZ) $(CARGO) test --workspace --test fuzz -- --nocapture --test-threads 1
 	OBLIVIO_FUZZ=$(FUZZ) $(CARGO) test --workspace --lib fuzz::damaged -- --nocapture --test-threads 1
+
+# The commit that `make golden` records at; tools/golden.sh says which, if none is given.
+BASE ?=
+
+golden: ## Compare all numbers of small fits, bit for bit, with a record made at another commit (BASE=commit)
+	bash tools/golden.sh $(BASE)
 
 soak: python ## Kill the program and Python in the midst of their writing, 200 times each (SOAK=N for another number)
 	OBLIVIO_SOAK=$(SOAK) $(CARGO) test --workspace --test faults -- --nocapture --test-threads 1
