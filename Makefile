@@ -126,7 +126,7 @@ quick: ## What to run before every commit: formats, lints, the engine's tests, t
 
 .PHONY: lint-rust lint-python lint-workflows test-engine test-python-quick
 test-engine: web
-	$(CARGO) test --workspace --lib --test engine
+	$(CARGO) test --workspace --lib --test engine --test house
 
 test-python-quick: python
 	$(VENV)/python -m pytest -m "not slow"
