@@ -14,7 +14,7 @@ import oblivio as ob
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
 CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")]
 
 FLAGS = [
     "--no-sandbox",
@@ -76,15 +76,19 @@ class Seen:
         self.tab.goto(path.as_uri())
         if options.get("java_script_enabled", True):
             self.tab.wait_for_selector("figure[data-chart] svg.marks")
-            self.tab.wait_for_timeout(200)
+            self.wait_for_charts()
 
     def dismiss(self, dialog):
         self.dialogs.append(dialog.message)
         dialog.dismiss()
 
+    def wait_for_charts(self):
+        """Wait until no chart is being drawn."""
+        self.tab.wait_for_function("document.querySelector('[aria-busy]') === null")
+
     def charts(self):
         """What is drawn, chart by chart."""
-        self.tab.wait_for_timeout(300)
+        self.wait_for_charts()
         return self.tab.eval_on_selector_all(
             "figure[data-chart]",
             "figures => Object.fromEntries(figures.map(f => [f.dataset.chart, f.querySelector('.plots').innerHTML]))",
@@ -198,8 +202,7 @@ def test_charts_follow_the_width(see, plain):
     width = "document.querySelector('#means svg.marks').getBoundingClientRect().width"
     wide = seen.tab.evaluate(width)
     seen.tab.set_viewport_size({"width": 500, "height": 800})
-    seen.tab.wait_for_timeout(600)
-    assert seen.tab.evaluate(width) < wide - 300
+    seen.tab.wait_for_function(f"{width} < {wide - 300}")
 
 
 def test_dark_and_light_are_both_legible(see, plain):

@@ -71,5 +71,12 @@ function drawOne(box, { title, description, spec }, press) {
     }
   });
   box.view.initialize(canvas);
-  box.view.runAsync();
+  const view = box.view;
+  canvas.setAttribute("aria-busy", "true");
+  view.runAsync().finally(() => {
+    // A later view draws into the same place.
+    if (box.view === view) {
+      canvas.removeAttribute("aria-busy");
+    }
+  });
 }
