@@ -277,8 +277,14 @@ mod tests {
     #[test]
     fn checked_text_is_the_text() {
         let text = "a,b\r\né,\"ü\n∞\"\n".repeat(10_000);
-        let mut checked = Checked::new(Slow(text.as_bytes()), Shape::new(b',', Some(2)));
+        // Each read makes room for a whole chunk, so single bytes take a short text and chunks a text of several.
+        let beginning = &text[..text.len() / 20];
+        let mut slow = Checked::new(Slow(beginning.as_bytes()), Shape::new(b',', Some(2)));
         let mut found = String::new();
+        slow.read_to_string(&mut found).unwrap();
+        assert!(found == beginning);
+        let mut checked = Checked::new(text.as_bytes(), Shape::new(b',', Some(2)));
+        found.clear();
         checked.read_to_string(&mut found).unwrap();
         assert!(found == text);
         for (end, problem) in [
