@@ -87,6 +87,7 @@ def test_import_is_light():
     assert subprocess.check_output([sys.executable, "-c", code], encoding="utf-8") == "[]\n"
 
 
+@pytest.mark.slow
 def test_the_stub_matches_the_extension():
     command = [sys.executable, "-m", "mypy.stubtest", "oblivio._oblivio"]
     environment = os.environ | {"MYPY_FORCE_COLOR": "0"}

@@ -41,7 +41,10 @@ ESTIMATORS = {
 }
 
 # The data of the checks have few rows, repeated rows and constant columns: we say so, and that is no failure here.
-pytestmark = pytest.mark.filterwarnings("ignore::oblivio.OblivioWarning", "ignore::sklearn.exceptions.SkipTestWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::oblivio.OblivioWarning", "ignore::sklearn.exceptions.SkipTestWarning"),
+]
 
 
 def _name(check):

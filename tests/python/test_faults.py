@@ -14,7 +14,10 @@ import pytest
 import oblivio
 from oblivio import ObliviousRidge
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kills and devices as Linux has them")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="kills and devices as Linux has them"),
+]
 
 ROUNDS = int(os.environ.get("OBLIVIO_SOAK", "20"))
 

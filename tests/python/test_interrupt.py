@@ -223,6 +223,8 @@ except ImportError:
 run = getattr(interpreters, "exec", None) or interpreters.run_string
 run(one, code)
 import oblivio._oblivio
+
+pytestmark = pytest.mark.slow
 print(oblivio._oblivio.__version__)
 """
 

@@ -12,6 +12,8 @@ import pytest
 
 import oblivio as ob
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(os.environ.get("OBLIVIO_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
