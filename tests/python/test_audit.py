@@ -641,7 +641,7 @@ class TestSettings:
 def command(*arguments, code=0):
     """Runs the command as a module and reads what it says."""
     arguments = [sys.executable, "-m", "oblivio", "audit", *map(str, arguments)]
-    done = subprocess.run(arguments, capture_output=True, encoding="utf-8", timeout=120, check=False)
+    done = subprocess.run(arguments, capture_output=True, encoding="utf-8", timeout=900, check=False)
     assert done.returncode == code, done.stderr
     return done
 

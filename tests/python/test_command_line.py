@@ -16,7 +16,7 @@ COMMAND = Path(sys.executable).with_name("oblivio")
 
 def run(*arguments, code=0):
     done = subprocess.run(
-        [COMMAND, *map(str, arguments)], capture_output=True, encoding="utf-8", timeout=120, check=False
+        [COMMAND, *map(str, arguments)], capture_output=True, encoding="utf-8", timeout=900, check=False
     )
     assert done.returncode == code, done.stderr
     return done

@@ -282,7 +282,7 @@ def test_the_command_line_gives_the_same_bits(case, tmp_path):
         "--permutations", 19, "--resamples", 19, *arguments,
     ]  # fmt: skip
     done = subprocess.run(
-        [str(part) for part in command], capture_output=True, encoding="utf-8", timeout=120, check=False
+        [str(part) for part in command], capture_output=True, encoding="utf-8", timeout=900, check=False
     )
     assert done.returncode == 0, done.stderr
     own = pd.read_csv(data)
