@@ -1,4 +1,8 @@
 //! The engine as its users see it. One program for all files: it is linked once, and what the files share is compiled once.
+#![allow(
+    clippy::unwrap_used,
+    reason = "what cannot be unwrapped is a failed test"
+)]
 
 mod alignment;
 mod audit;
