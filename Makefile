@@ -30,7 +30,7 @@ demo: build ## Fit, predict, audit and write a report on a simulated table; resu
 
 # Stages joined by + run at the same time: downloads beside compilation.
 test: ## Run every test, Rust and Python
-	$(PYTHON) tools/stages.py prepare+build-tests test-rust test-python
+	$(PYTHON) tools/stages.py prepare+build-tests test-rust+test-python
 
 prepare: .venv chromium ## Set up what the tests need besides the compiled crates
 
@@ -132,7 +132,7 @@ test-python-quick: python
 	$(VENV)/python -m pytest -m "not slow"
 
 check: ## What CI runs: format, lints, types, licences, docs, tests
-	$(PYTHON) tools/stages.py prepare+prepare-cluster+build-tests format lint deny docs test-rust test-python test-cluster
+	$(PYTHON) tools/stages.py prepare+prepare-cluster+build-tests format lint+deny docs test-rust+test-python test-cluster
 
 nightly: ## What is too long for CI: fresh seeds, a million damaged inputs, kills, large clusters, benches
 	$(PYTHON) tools/stages.py explore fuzz soak test-cluster-large bench bench-serve reproduce

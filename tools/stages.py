@@ -1,6 +1,6 @@
-"""stages.py STAGE...: runs the targets of the Makefile one after the other, then prints what each took and what was compiled twice.
+"""stages.py STAGE...: runs targets of the Makefile, then prints what each took and what was compiled twice.
 
-Stops at the first target that fails, with its exit code.
+Stages joined by + run at the same time; each prints its output when it ends. Stops at the first stage that fails, with its exit code.
 """
 
 import os
@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,28 +25,49 @@ def main(stages):
         # Another wrapper, such as a compiler cache, stays.
         if "RUSTC_WRAPPER" not in environment:
             environment |= {"RUSTC_WRAPPER": str(ROOT / "tools/rustc-log.sh"), "OBLIVIO_RUSTC_LOG": str(log)}
-        lines, code = [], 0
+        lines, code, start = [], 0, time.monotonic()
         for stage in stages:
-            print(f"\n=== make {stage}", flush=True)
             before = log.read_text().count("\n")
-            start = time.monotonic()
-            code = subprocess.run(["make", "--no-print-directory", stage], cwd=ROOT, env=environment).returncode
-            seconds = time.monotonic() - start
-            units = log.read_text().splitlines()[before:]
-            lines.append((stage, seconds, len(units), "ok" if code == 0 else f"failed, exit code {code}"))
+            ended = run_together(stage.split("+"), environment)
+            units = log.read_text().count("\n") - before
+            for name, seconds, failure in ended:
+                lines.append((name, seconds, units, f"failed, exit code {failure}" if failure else "ok"))
+                code = code or failure
+                # What a group compiled is counted once.
+                units = 0
             if code:
                 break
-        report(lines, log.read_text().splitlines())
+        report(lines, time.monotonic() - start, log.read_text().splitlines())
     return code
 
 
-def report(lines, units):
+def run_together(names, environment):
+    """Run targets at the same time; name, seconds and exit code of each."""
+    print(f"\n=== make {' and make '.join(names)}", flush=True)
+    alone = len(names) == 1
+
+    def run(name):
+        command = ["make", "--no-print-directory", name]
+        start = time.monotonic()
+        # Outputs of several targets would be mixed.
+        output = {} if alone else {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        done = subprocess.run(command, cwd=ROOT, env=environment, check=False, **output)
+        seconds = time.monotonic() - start
+        if not alone:
+            sys.stdout.write(f"\n--- make {name}\n{done.stdout.decode(errors='replace')}")
+            sys.stdout.flush()
+        return name, seconds, done.returncode
+
+    with ThreadPoolExecutor(len(names)) as pool:
+        return list(pool.map(run, names))
+
+
+def report(lines, total, units):
     """Print a line for each stage and each crate that was compiled more than once."""
     width = max(len(line[0]) for line in lines)
     print(f"\n{'stage':{width}}  seconds  compiled")
     for stage, seconds, count, outcome in lines:
         print(f"{stage:{width}}  {seconds:7.1f}  {count:8}  {outcome}")
-    total = sum(line[1] for line in lines)
     print(f"{'total':{width}}  {total:7.1f}  {sum(line[2] for line in lines):8}")
     repeated = repetitions(units)
     if not repeated:

@@ -17,6 +17,8 @@ present() {
 install() { DEBIAN_FRONTEND=noninteractive apt-get install --yes "${packages[@]}" > /dev/null 2>&1; }
 
 if ! present "$@" && [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
+  # One installation at a time: targets of the Makefile run beside each other.
+  exec 9> "${TMPDIR:-/tmp}/oblivio-apt.lock" && flock 9
   install || { apt-get update > /dev/null 2>&1 && install; }
 fi
 present "$@"

@@ -42,3 +42,11 @@ def test_a_failed_stage_ends_the_run_with_its_exit_code(capfd):
     printed = capfd.readouterr().out
     assert "no-such-target" in printed and "failed, exit code 2" in printed
     assert "make help" not in printed
+
+
+def test_stages_side_by_side_are_both_ended_and_reported(capfd):
+    assert stages.main(["help+no-such-target", "help"]) == 2
+    printed = capfd.readouterr().out
+    assert printed.count("--- make help") == 1
+    assert "No rule to make target" in printed
+    assert [line.split()[0] for line in printed.splitlines() if line.endswith("  ok")] == ["help"]
