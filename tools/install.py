@@ -1,4 +1,4 @@
-"""install.py [--copy]: makes the package importable by the interpreter that runs this, from what `make build-tests` compiled.
+"""install.py [--copy]: makes the package importable by this interpreter, from the crates of `make build-tests`.
 
 The extension is taken as it is: `pip install .` and maturin would compile every crate again, with other features.
 By default the package is imported from this folder, so that changes are seen at once; with --copy it is copied.

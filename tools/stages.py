@@ -1,6 +1,7 @@
 """stages.py STAGE...: runs targets of the Makefile, then prints what each took and what was compiled twice.
 
-Stages joined by + run at the same time; each prints its output when it ends. Stops at the first stage that fails, with its exit code.
+Stages joined by + run at the same time; each prints its output when it ends. The first stage that fails ends the run
+with its exit code.
 """
 
 import os
@@ -78,7 +79,7 @@ def report(lines, total, units):
 
 
 def repetitions(units):
-    """Crates compiled more than once for the same purpose, with the processor seconds of each time, the longest first."""
+    """Crates compiled more than once for the same purpose, with the processor seconds of each time."""
     seconds = defaultdict(list)
     for unit in units:
         user, system, package, version, command = unit.split(" ", 4)
