@@ -2,16 +2,14 @@
 
 use std::ops::Range;
 
+use oblivio_base::random::Stream;
+use oblivio_base::{Error, Points, Result, Watch, random};
 use rand::RngExt;
 use rand_distr::{Cauchy, ChiSquared, StandardNormal};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
 use crate::kernel::{Kernel, KernelMatrix, KernelRow, dot};
-use crate::points::Points;
-use crate::random::{self, Stream};
-use crate::watch::Watch;
 
 /// Functions of a point: the kernel at given points, or waves that stand for it.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,9 +2,8 @@
 
 use std::str::FromStr;
 
+use oblivio_base::{Error, Result};
 use serde::{Deserialize, Serialize};
-
-use crate::error::{Error, Result};
 
 /// How much the rows of each class count in the loss. The conditional means do not depend on it.
 #[derive(Clone, Debug, Default, PartialEq)]

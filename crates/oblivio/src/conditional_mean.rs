@@ -2,13 +2,11 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
+use oblivio_base::{Points, Result, Watch};
 
-use crate::error::Result;
 use crate::kernel::{Kernel, KernelMatrix};
 use crate::partition::{Assignment, Partition, Smooth};
-use crate::points::Points;
 use crate::sensitive_free::Root;
-use crate::watch::Watch;
 
 /// Reference rows handled at a time where memory is short.
 const CHUNK: usize = 256;

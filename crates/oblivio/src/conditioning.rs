@@ -2,19 +2,14 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par, Side};
+use oblivio_base::{Column, Error, Named, Points, Result, UnseenCategory, Warning, Watch, random};
 
-use crate::column::Column;
-use crate::error::{Error, Result, Warning};
 use crate::kernel::{Kernel, KernelMatrix};
-use crate::named::Named;
 use crate::partition::{
     Binning, Block, CellCount, Choice, Coordinates, Estimator, KernelFeatures, Partition,
-    PartitionRule, Smooth, Source, UnseenCategory, Uses, check_features, effective_rows,
+    PartitionRule, Smooth, Source, Uses, check_features, effective_rows,
 };
-use crate::points::Points;
-use crate::random;
 use crate::sensitive::{Kind, Sensitive};
-use crate::watch::Watch;
 
 /// Rows that a choice is made on; their kernel matrix is held in memory.
 const ROWS: usize = 2048;
@@ -584,7 +579,7 @@ impl LeftOut {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Stream, generator};
+    use oblivio_base::random::{Stream, generator};
     use rand::RngExt;
 
     fn numbers(count: usize, seed: u64) -> Vec<f64> {

@@ -1,11 +1,11 @@
 //! How much a score says of the cells, before and after what is taken off it.
 
+use oblivio_base::Result;
+use oblivio_base::stats::Spread;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
 use crate::partition::Assignment;
 use crate::predictor::{Offsets, Predictor};
-use crate::spread::Spread;
 
 /// The share of a score's variance that the cells explain, $\eta^2 = \sum_c W_c(\bar h_c - \bar h)^2/\sum_i w_i(h_i - \bar h)^2$, over
 /// rows of the fit.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
+use oblivio_base::choice::check_strength;
+use oblivio_base::{Error, Points, Result, Warning, Watch};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result, Warning};
 use crate::fit::Training;
 use crate::gather::{Gather, Rows};
 use crate::kernel::{Gamma, Kernel};
@@ -16,14 +17,11 @@ use crate::learn::dot;
 use crate::moments::{
     Batch, CellFeatures, Plan, PlanSettings, Sample, SensitiveRows, SmoothFeatures,
 };
-use crate::oblivious::check_strength;
 use crate::partition::{Assignment, Partition, PartitionRule};
-use crate::points::Points;
 use crate::predictor::Offsets;
 use crate::reference::Reference;
 use crate::sensitive::Sensitive;
 use crate::sensitive_free::{Removal, Restraint, Root};
-use crate::watch::Watch;
 
 /// Rows worked on at a time; fixed, so that the result does not depend on the threads.
 const CHUNK: usize = 256;
@@ -347,8 +345,8 @@ impl CellShifts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::column::Column;
     use crate::landmarks::tests::points;
+    use oblivio_base::Column;
 
     #[test]
     fn the_cells_have_equal_mean_features_after_and_not_before() {

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use oblivio_base::{Error, Points, Result, Watch};
+
 use crate::moments::{Batch, Moments, Plan, SensitiveRows};
-use crate::points::Points;
 use crate::reference::Members;
 use crate::sensitive::Sensitive;
-use crate::watch::Watch;
 
 /// The moments of a table, its rows sorted into those that train and those that estimate.
 #[derive(Clone, Debug)]

@@ -1,13 +1,11 @@
 //! What a learner sees: inner products of features, or the features themselves. Neither is formed before it is asked for.
 
 use faer::{Mat, MatRef};
+use oblivio_base::{Points, Result, Watch};
 
-use crate::error::Result;
 use crate::kernel::{Kernel, KernelMatrix, Lower, Span, Tile};
 use crate::oblivious::{Correction, ObliviousMap, Shifts};
 use crate::partition::Assignment;
-use crate::points::Points;
-use crate::watch::Watch;
 
 /// Rows in a block of features. Sums over rows are sums over blocks, so that it decides the last bits.
 pub const ROWS: usize = 4096;

@@ -21,12 +21,9 @@ mod audit;
 mod basis;
 mod bound;
 mod classes;
-mod column;
 mod conditional_mean;
 mod conditioning;
 mod dependence;
-mod encoder;
-mod error;
 mod features;
 mod fit;
 mod frontier;
@@ -39,13 +36,10 @@ pub mod learn;
 mod manifold;
 mod model;
 mod moments;
-mod named;
 mod oblivious;
 mod onnx;
 mod partition;
-mod points;
 mod predictor;
-mod random;
 mod reference;
 mod refresh;
 mod release;
@@ -53,20 +47,15 @@ mod sensitive;
 mod sensitive_free;
 mod share;
 pub mod simulate;
-mod spread;
 mod survey;
-mod watch;
 
 pub use align::{AlignMethod, AlignRule, Alignment, Given};
 pub use audit::*;
 pub use basis::{Basis, Shape};
 pub use bound::*;
 pub use classes::{ClassWeights, Classes, Threshold};
-pub use column::{Column, MISSING, Value, Values, category};
 pub use conditional_mean::ConditionalMean;
 pub use dependence::Dependence;
-pub use encoder::{Encoder, Scaling};
-pub use error::{Error, Result, Warning};
 pub use features::{FeatureFit, FeatureSettings, ObliviousFeatures};
 pub use fit::{
     Bandwidths, CellSummary, ClassProblem, Fit, GridPoint, Labelled, Mode, Path, PathGrid, Problem,
@@ -86,13 +75,16 @@ pub use model::{
     Step, Transformer, kind_of, version_of,
 };
 pub use moments::{Batch, Design, Moments, Plan, SensitiveRows};
-pub use named::{Named, nearest};
+pub use oblivio_base::column::category;
+pub use oblivio_base::random::{drawn, sample};
+pub use oblivio_base::{
+    Column, Encoder, Error, MISSING, Named, Points, Result, Scaling, UnseenCategory, Value, Values,
+    Warning, Watch, nearest,
+};
 pub use oblivious::{Features, ObliviousMap, Shifts};
 pub use onnx::{OnnxForm, OnnxSettings, Precision};
 pub use partition::*;
-pub use points::Points;
 pub use predictor::{Offsets, Prediction, Predictor, SmoothOffsets};
-pub use random::{drawn, sample};
 pub use reference::{Reference, Split};
 pub use refresh::{Drift, Refresh, Renewal, SinceFit, SmallCells};
 pub use release::*;
@@ -100,4 +92,3 @@ pub use sensitive::{Kind, Sensitive};
 pub use sensitive_free::{Parity, Restraint};
 pub use share::Share;
 pub use survey::Survey;
-pub use watch::Watch;

@@ -7,13 +7,12 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
+use oblivio_base::choice::check_strength;
+use oblivio_base::{Points, Result, Watch};
 
 use crate::conditional_mean::ConditionalMean;
-use crate::error::{Error, Result};
 use crate::kernel::{KernelMatrix, Lower, Span, Tile};
 use crate::partition::Assignment;
-use crate::points::Points;
-use crate::watch::Watch;
 
 /// Maps points and their cells to oblivious features, as far as inner products go.
 ///
@@ -377,16 +376,4 @@ impl Correction {
 
 fn product(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
-}
-
-pub(crate) fn check_strength(strength: f64) -> Result<()> {
-    if (0.0..=1.0).contains(&strength) {
-        Ok(())
-    } else {
-        Err(Error::InvalidParameter {
-            name: "strength",
-            expected: "between 0 and 1",
-            value: strength.to_string(),
-        })
-    }
 }

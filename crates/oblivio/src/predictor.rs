@@ -4,19 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use faer::{Col, Mat};
+use oblivio_base::choice::check_strength;
+use oblivio_base::{Error, Points, Result, Warning, Watch};
 use serde::{Deserialize, Serialize};
 
 use crate::align::{AlignRule, Alignment, given};
 use crate::basis::Basis;
 use crate::conditioning::{Observed, Of};
-use crate::error::{Error, Result, Warning};
 use crate::intervals::Intervals;
 use crate::kernel::Kernel;
-use crate::oblivious::check_strength;
 use crate::partition::{Assignment, Partition, PartitionRule, Uses};
-use crate::points::Points;
 use crate::sensitive::Sensitive;
-use crate::watch::Watch;
 
 /// Predicts $\langle h, Z\rangle = h(x) - t\,b_{c(s)}$, with $h = c + \sum_j g_j k(x_j, \cdot)$; or that score aligned.
 ///

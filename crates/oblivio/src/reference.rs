@@ -1,9 +1,7 @@
 //! Which rows estimate the means, and which train.
 
+use oblivio_base::{Error, Result, random};
 use rand::seq::SliceRandom;
-
-use crate::error::{Error, Result};
-use crate::random;
 
 /// The rows that estimate the conditional mean.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,18 +3,16 @@
 use std::sync::Arc;
 
 use faer::Mat;
+use oblivio_base::points::check_each_weight;
+use oblivio_base::stats::Spread;
+use oblivio_base::{Error, Named, Points, Result, Watch};
 
 use crate::align::{Alignment, SampledScores, given};
-use crate::error::{Error, Result};
 use crate::learn::dot;
 use crate::moments::{CellFeatures, Moments, SAMPLE, SensitivePlan, SensitiveSums, Sums};
-use crate::named::Named;
 use crate::partition::{Partition, Place, Smooth, Uses};
-use crate::points::{Points, check_each_weight};
 use crate::predictor::{Offsets, Predictor, SmoothOffsets};
 use crate::sensitive::Sensitive;
-use crate::spread::Spread;
-use crate::watch::Watch;
 
 /// How many new rows a cell needs, and what becomes of cells that have fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

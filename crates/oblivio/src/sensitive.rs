@@ -2,11 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use oblivio_base::{Column, Error, Result, Values, nearest};
 use serde::{Deserialize, Serialize};
-
-use crate::column::{Column, Values};
-use crate::error::{Error, Result};
-use crate::named::nearest;
 
 /// Sensitive columns of equal length, checked once.
 ///

@@ -7,9 +7,7 @@
 //! (Pérez-Suay et al., 2017).
 
 use faer::{Col, Mat, MatRef, Side};
-
-use crate::error::{Error, Result};
-use crate::named::Named;
+use oblivio_base::{Error, Named, Result};
 
 /// The rows whose mean scores are to be equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -211,7 +209,7 @@ impl Root {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random;
+    use oblivio_base::random;
     use rand::RngExt;
 
     fn features(rows: usize, columns: usize, seed: u64) -> Mat<f64> {

@@ -1,13 +1,12 @@
 //! The share of a fit that falls to some rows, gathered away from the others.
 
-use crate::encoder::Encoder;
-use crate::error::{Error, Result};
+use oblivio_base::{Encoder, Error, Result, Watch};
+
 use crate::features::FeatureFit;
 use crate::fit::StreamFit;
 use crate::gather::Gather;
 use crate::model::Checkpoint;
 use crate::moments::{Batch, Moments};
-use crate::watch::Watch;
 
 /// The sums of some rows of a table, by the plan of a fit that was begun elsewhere and takes them in.
 ///

@@ -2,18 +2,17 @@
 
 use std::collections::HashMap;
 
-use crate::column::{Column, MISSING, Values};
-use crate::encoder::{Encoder, EncoderLearner, Scaling};
-use crate::error::{Error, Result};
+use oblivio_base::encoder::EncoderLearner;
+use oblivio_base::points::check_weights;
+use oblivio_base::random::{Draw, Drawn};
+use oblivio_base::{Column, Encoder, Error, MISSING, Result, Scaling, Values, Watch};
+
 use crate::features::{FeatureFit, FeatureSettings};
 use crate::fit::{Settings, StreamFit};
 use crate::landmarks::Components;
 use crate::moments::{SAMPLE, Sample};
 use crate::partition::{Missing, PartitionRule, Policies};
-use crate::points::check_weights;
-use crate::random::{Draw, Drawn};
 use crate::sensitive::{KindGuess, Sensitive};
-use crate::watch::Watch;
 
 /// What one pass over batches of rows finds out before a fit: levels, means and scales of the features, kinds of the
 /// sensitive columns, and a seeded sample of 65 536 rows that places landmarks and edges.

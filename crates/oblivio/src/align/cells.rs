@@ -1,13 +1,13 @@
 //! Alignment by cells: a distribution for each.
 
+use oblivio_base::stats::Spread;
+use oblivio_base::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::own;
 use super::table::{Table, tie};
-use crate::error::{Error, Result};
 use crate::partition::Assignment;
-use crate::spread::Spread;
 
 /// The most knots of a cell's distribution. A knot is then worth less than a 512th of the cell, which is below the sampling error of
 /// as many rows as are looked at.

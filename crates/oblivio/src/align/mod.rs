@@ -11,6 +11,9 @@ mod smooth;
 mod table;
 
 use faer::MatRef;
+use oblivio_base::choice::check_strength;
+use oblivio_base::points::check_weights;
+use oblivio_base::{Error, Named, Result};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::cells::{ByCell, Distribution, Normal};
@@ -18,11 +21,7 @@ pub(crate) use self::sample::SampledScores;
 pub(crate) use self::smooth::Regression;
 pub(crate) use self::smooth::{LEAST_VARIANCE, MARGINAL, SmoothNormal, SmoothTable};
 pub(crate) use self::table::Table;
-use crate::error::{Error, Result};
-use crate::named::Named;
-use crate::oblivious::check_strength;
 use crate::partition::{Assignment, Partition};
-use crate::points::check_weights;
 
 /// How scores are aligned, and how far.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,7 +1,8 @@
 //! Scores of a stream, kept for an alignment.
 
+use oblivio_base::random::{Draw, Drawn};
+
 use crate::partition::Assignment;
-use crate::random::{Draw, Drawn};
 
 /// Scores before their offsets, of at most so many rows of a stream: a seeded sample, the same as that of a survey of the same rows.
 #[derive(Clone, Debug)]

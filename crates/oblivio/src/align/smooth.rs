@@ -2,12 +2,12 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
+use oblivio_base::stats::Spread;
+use oblivio_base::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::table::{Table, are_ranks, interpolate, tie};
-use crate::error::{Error, Result};
-use crate::spread::Spread;
 
 /// The most thresholds at which distribution functions are regressed.
 const THRESHOLDS: usize = 128;

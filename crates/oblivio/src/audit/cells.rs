@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use oblivio_base::{Result, Watch};
 use rayon::prelude::*;
 
 use super::grid::Grid;
@@ -11,8 +12,6 @@ use super::measure::{Measure, Measured};
 use super::odds::Odds;
 use super::resampling::Resampling;
 use super::transport;
-use crate::error::Result;
-use crate::watch::Watch;
 
 /// No more cells than this, the largest, are compared with each other: pairs grow with the square of the cells.
 const MOST_COMPARED: usize = 200;

@@ -1,5 +1,7 @@
 //! The measures that see any kind of dependence: HSIC, the adversaries, distance correlation.
 
+use oblivio_base::{Column, Error, Result, Values, Watch, random};
+
 use super::adversary::{Adversary, AdversaryKind, AdversaryScore, AdversarySettings, adversary};
 use super::cells::{Found, share_explained};
 use super::distance_correlation::distance_correlation;
@@ -9,11 +11,7 @@ use super::report::FeatureFinding;
 use super::resampling::Resampling;
 use super::subject::check_size;
 use super::view::View;
-use crate::column::{Column, Values};
-use crate::error::{Error, Result};
-use crate::random;
 use crate::sensitive::Kind;
-use crate::watch::Watch;
 
 /// Features are ranked on so many rows, at most, drawn by seed.
 const RANKED_ROWS: usize = 10_000;

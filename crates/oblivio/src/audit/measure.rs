@@ -1,8 +1,7 @@
 //! What is measured, and what a measured value comes with.
 
+use oblivio_base::Named;
 use serde::{Deserialize, Serialize};
-
-use crate::named::Named;
 
 /// A measure of dependence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

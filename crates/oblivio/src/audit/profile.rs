@@ -1,9 +1,10 @@
 //! How a subject is distributed in every cell: what the charts show.
 
+use oblivio_base::stats::Spread;
+
 use super::cells::{Comparison, Outcome};
 use super::report::{Against, CellProfile, Profile};
 use super::resampling::quantile;
-use crate::spread::Spread;
 
 /// Bins of a score's distribution.
 const BINS: usize = 30;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use oblivio_base::{Column, Values};
 use serde::{Deserialize, Serialize};
 
 use super::measure::{Measure, Measured};
 use super::resampling::Resampling;
-use crate::column::{Column, Values};
 use crate::sensitive::Kind;
 
 /// What an audit found.

@@ -1,12 +1,12 @@
 //! Levels under independence by permutation, and intervals by the bootstrap, from a seed.
 
+use oblivio_base::random::{Stream, numbered};
+use oblivio_base::{Error, Result};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use super::measure::{Measure, Measured, Null};
-use crate::error::{Error, Result};
-use crate::random::{Stream, numbered};
 
 /// How often rows are shuffled and drawn again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,5 +1,8 @@
 //! An audit from start to end: subjects, sensitive columns, measures.
 
+use oblivio_base::points::check_weights;
+use oblivio_base::{Column, Error, Named, Result, Watch};
+
 use super::adversary::AdversaryKind;
 use super::cells::{Comparison, Found, effective_rows};
 use super::hsic::HsicSide;
@@ -10,13 +13,8 @@ use super::report::{Against, Audit, CellRows, Finding, Role, Subject};
 use super::resampling::Resampling;
 use super::subject::{SubjectRows, check_positive, positives};
 use super::view::View;
-use crate::column::Column;
-use crate::error::{Error, Result};
-use crate::named::Named;
 use crate::partition::{CellCount, PartitionRule};
-use crate::points::check_weights;
 use crate::sensitive::Sensitive;
-use crate::watch::Watch;
 
 /// What is audited: columns of equal length.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,10 +1,10 @@
 //! A subject as the measures take it: numbers or classes, and decisions.
 
+use oblivio_base::encoder::complete;
+use oblivio_base::{Column, Error, Result, Values};
+
 use super::cells::Outcome;
 use super::report::{Role, more_than_two};
-use crate::column::{Column, Values};
-use crate::encoder::complete;
-use crate::error::{Error, Result};
 use crate::sensitive::Kind;
 
 /// Texts of more kinds than this are no labels.

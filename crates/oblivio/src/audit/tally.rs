@@ -154,7 +154,7 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
-    use crate::random::{Stream, generator};
+    use oblivio_base::random::{Stream, generator};
 
     #[test]
     fn one_when_the_cell_tells_all_and_zero_when_it_tells_nothing() {

@@ -1,7 +1,7 @@
 //! The sensitive columns that subjects are held against: one by one, and all together.
 
-use crate::column::Column;
-use crate::error::Result;
+use oblivio_base::{Column, Result};
+
 use crate::partition::{Partition, PartitionRule};
 use crate::sensitive::{Kind, Sensitive};
 

@@ -90,7 +90,7 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
-    use crate::random::{Stream, numbered};
+    use oblivio_base::random::{Stream, numbered};
 
     /// At a low confidence, so that a margin too small would show.
     #[test]

@@ -1,14 +1,13 @@
 //! How far predictions were moved, and how far they could have been: $|h(x) - \langle h, Z\rangle| = t|\langle h, \delta\rangle| \le t\|h\|\|\delta\|$.
 
 use faer::Mat;
+use oblivio_base::{Error, Result, Watch};
 
 use super::report::{CellChange, ChangeBound};
 use crate::basis::Shape;
 use crate::conditional_mean::ConditionalMean;
-use crate::error::{Error, Result};
 use crate::partition::Assignment;
 use crate::predictor::Predictor;
-use crate::watch::Watch;
 
 /// The shifts of reference rows.
 pub(super) struct RowShifts<'a> {

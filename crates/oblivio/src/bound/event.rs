@@ -1,11 +1,9 @@
 //! Events whose dependence on S is bounded. Their thresholds come from the reference rows, so that other rows can judge them.
 
-use crate::column::Values;
-use crate::encoder::find;
-use crate::error::Result;
+use oblivio_base::encoder::find;
+use oblivio_base::{Points, Result, Values, Watch};
+
 use crate::model::Model;
-use crate::points::Points;
-use crate::watch::Watch;
 use crate::{Column, Prediction};
 
 /// No more features than this have an event of their own: the first ones that are numbers.

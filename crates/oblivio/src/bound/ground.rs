@@ -3,19 +3,16 @@
 use std::ops::Range;
 
 use faer::Mat;
+use oblivio_base::{Points, Result, Watch, random};
 
 use super::change::{RowShifts, shift_norms};
 use super::range::{largest_distance, largest_square};
 use super::rows::Table;
 use crate::conditional_mean::ConditionalMean;
-use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::manifold::{Certify, Manifold, Region, Search, Span};
 use crate::oblivious::ObliviousMap;
 use crate::partition::Assignment;
-use crate::points::Points;
-use crate::random;
-use crate::watch::Watch;
 
 /// No more boxes than this certify the projection of a row; a larger gap holds all the same.
 const MOST_BOXES: usize = 200;

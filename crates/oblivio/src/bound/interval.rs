@@ -109,7 +109,7 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
-    use crate::random::{Stream, numbered};
+    use oblivio_base::random::{Stream, numbered};
 
     /// Values in [0, 2]: what draws one, and the true mean.
     type Case = (fn(f64) -> f64, f64);

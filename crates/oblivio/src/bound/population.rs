@@ -1,15 +1,12 @@
 //! ψ for the population: everything that is chosen is chosen on half of the rows, and looked at once on the others.
 
 use faer::Mat;
+use oblivio_base::{Points, Result, Watch, random};
 
 use super::interval::{bernstein_upper, mean};
 use super::psi::{Constant, Price, Spectrum, share};
 use super::report::PopulationBound;
-use crate::error::Result;
 use crate::kernel::{Kernel, KernelMatrix};
-use crate::points::Points;
-use crate::random;
-use crate::watch::Watch;
 
 /// What every event's bound is made of.
 pub(super) struct Population {
@@ -173,7 +170,7 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
-    use crate::random::{Stream, numbered};
+    use oblivio_base::random::{Stream, numbered};
 
     /// Two cells whose features are orthogonal units: the norm of the error is that of the shares of three outcomes.
     #[test]

@@ -9,8 +9,7 @@
 //! W need not be the nearest point: the bound holds for any.
 
 use faer::{Mat, MatRef, Side};
-
-use crate::error::{Error, Result};
+use oblivio_base::{Error, Result};
 
 /// Whether a constant may be taken off what is left to approximate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,20 +1,17 @@
 //! The rows of a table, split: those that estimate the conditional mean anew, and those that bounds are of.
 
+use oblivio_base::encoder::find;
+use oblivio_base::{Column, Error, Points, Result, Watch, random};
+
 use super::certificate::placed;
 use super::event::MOST_FEATURES;
 use super::ground::Ground;
 use super::report::BoundCell;
-use crate::column::Column;
-use crate::encoder::find;
-use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::partition::{Assignment, Partition};
-use crate::points::Points;
 use crate::predictor::{Offsets, Prediction};
-use crate::random;
 use crate::reference::Reference;
 use crate::sensitive::Sensitive;
-use crate::watch::Watch;
 
 /// No more rows than this estimate the conditional mean, drawn by seed: every projected row is held against each of them.
 const MOST_REFERENCE: usize = 4000;

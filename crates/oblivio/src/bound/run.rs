@@ -1,5 +1,7 @@
 //! All bounds of a model on the rows of a table.
 
+use oblivio_base::{Column, Error, Result, Watch, random};
+
 use super::certificate::{Counts, beta, event_certificate, largest_beta};
 use super::change::{self, RowShifts};
 use super::event::{Event, Line, deciles, decisions, score_name};
@@ -12,13 +14,9 @@ use super::report::{
 };
 use super::rows::{LEAST, Table};
 use crate::audit::certificate;
-use crate::column::Column;
 use crate::conditional_mean::ConditionalMean;
-use crate::error::{Error, Result};
 use crate::kernel::KernelMatrix;
 use crate::model::Model;
-use crate::random;
-use crate::watch::Watch;
 
 /// How bounds are computed.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,12 +1,11 @@
 //! Several classes: one decision for two, else each class against the rest.
 
+use oblivio_base::{Error, Named, Result, Watch};
+
 use super::{Fit, Problem, Settings, Training};
 use crate::classes::decisions;
-use crate::error::{Error, Result};
 use crate::gather::Rows;
-use crate::named::Named;
 use crate::sensitive_free::Parity;
-use crate::watch::Watch;
 
 /// The data of a classification, checked and copied: what is left is the long part.
 #[derive(Debug)]

@@ -1,6 +1,8 @@
 //! A fit on the exact path: rows sorted into training and reference, and the four ways to learn from them.
 
 use faer::{Mat, MatRef};
+use oblivio_base::choice::check_strength;
+use oblivio_base::{Error, Result, Warning, Watch};
 
 use super::decision::Decision;
 use super::folds::{FOLDS, folds};
@@ -10,15 +12,13 @@ use crate::align::AlignRule;
 use crate::conditional_mean::ConditionalMean;
 use crate::conditioning::{Observed, Of};
 use crate::dependence::Dependence;
-use crate::error::{Error, Result, Warning};
 use crate::gram::{Change, Extended, FeatureGram, Gram};
 use crate::kernel::{Kernel, KernelMatrix};
 use crate::learn::{Answer, Learner, Outcomes, Spanning, Task, dot};
-use crate::oblivious::{ObliviousMap, check_strength};
+use crate::oblivious::ObliviousMap;
 use crate::partition::{Assignment, Partition};
 use crate::predictor::{Offsets, Predictor, cell_means};
 use crate::sensitive_free::{Parity, Removal, Restraint, Root};
-use crate::watch::Watch;
 
 /// A fit on the exact path.
 #[derive(Clone, Debug)]

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
+use oblivio_base::choice::check_strength;
+use oblivio_base::{Error, Named, Points, Result, Warning, Watch};
 use rayon::prelude::*;
 
 use super::{CellSummary, Fit, GridPoint, Mode, Settings, Summary};
 use crate::align::{AlignRule, SampledScores};
 use crate::dependence::Dependence;
-use crate::error::{Error, Result, Warning};
 use crate::features::CellShifts;
 use crate::gather::{Gather, Rows};
 use crate::landmarks::{Components, FeatureMap};
@@ -17,13 +18,9 @@ use crate::learn::{Learner, Linear, Ridge, dot};
 use crate::moments::{
     Batch, CellFeatures, Design, Plan, PlanSettings, SAMPLE, Sample, SensitiveRows, SmoothFeatures,
 };
-use crate::named::Named;
-use crate::oblivious::check_strength;
-use crate::points::Points;
 use crate::predictor::{Offsets, Predictor};
 use crate::reference::Members;
 use crate::sensitive_free::Restraint;
-use crate::watch::Watch;
 
 /// A fit of ridge regression on landmarks, whose rows come in batches.
 ///

@@ -1,13 +1,11 @@
 //! Rows of features that a learner goes through again and again: some of others, or those of points in memory.
 
 use faer::{Mat, MatRef};
+use oblivio_base::{Points, Result, Watch};
 
 use super::landmarked::Turned;
-use crate::error::Result;
 use crate::gram::{FeatureRows, ROWS};
-use crate::points::Points;
 use crate::sensitive::Sensitive;
-use crate::watch::Watch;
 
 /// Rows of features without some.
 pub(super) struct Without<'a> {

@@ -1,9 +1,7 @@
 //! Folds: the rows a machine is judged on have not taught it.
 
+use oblivio_base::{Error, Result, random};
 use rand::seq::SliceRandom;
-
-use crate::error::{Error, Result};
-use crate::random;
 
 /// As many as are usual; the offsets need no more.
 pub(super) const FOLDS: usize = 5;

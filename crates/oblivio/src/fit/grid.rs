@@ -1,16 +1,14 @@
 //! Every strength and penalty, from moments alone.
 
 use faer::Mat;
+use oblivio_base::choice::check_strength;
+use oblivio_base::{Error, Named, Result, Watch};
 
 use super::explicit::turn;
 use super::{Mode, Settings};
-use crate::error::{Error, Result};
 use crate::learn::dot;
 use crate::moments::{Design, Moments};
-use crate::named::Named;
-use crate::oblivious::check_strength;
 use crate::sensitive_free::Restraint;
-use crate::watch::Watch;
 
 /// What one strength and penalty give on the rows of the moments.
 #[derive(Clone, Copy, Debug, PartialEq)]

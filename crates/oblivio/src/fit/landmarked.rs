@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use faer::{Mat, MatRef};
+use oblivio_base::random::Draw;
+use oblivio_base::{Error, Points, Result, Warning, Watch};
 
 use super::decision::Decision;
 use super::exact::at_training;
@@ -11,20 +13,16 @@ use super::folds::{FOLDS, folds};
 use super::{CellSummary, Fit, Mode, Settings, Summary};
 use crate::align::AlignRule;
 use crate::dependence::Dependence;
-use crate::error::{Error, Result, Warning};
 use crate::features::{FeatureSettings, ObliviousFeatures};
 use crate::gather::Rows;
 use crate::gram::FeatureRows;
 use crate::learn::{Outcomes, Task, dot};
 use crate::moments::SAMPLE;
 use crate::partition::Assignment;
-use crate::points::Points;
 use crate::predictor::{Offsets, Predictor};
-use crate::random::Draw;
 use crate::reference::Reference;
 use crate::sensitive::Sensitive;
 use crate::sensitive_free::{Parity, Restraint};
-use crate::watch::Watch;
 
 /// A fit of classes on landmarks whose rows are in memory.
 #[derive(Clone, Debug)]

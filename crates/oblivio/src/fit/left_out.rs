@@ -1,13 +1,13 @@
 //! Leave-one-out scores of an exact ridge regression, in closed form.
 
+use oblivio_base::{Result, Watch};
+
 use super::Mode;
 use super::exact::Exact;
-use crate::error::Result;
 use crate::gram::{Change, FeatureGram, Gram};
 use crate::learn::Solver;
 use crate::oblivious::ObliviousMap;
 use crate::sensitive_free::Removal;
-use crate::watch::Watch;
 
 impl Exact {
     /// Whether leaving out a row is a matter of one matrix, the conditional means held fixed. An alignment is fitted to the scores of

@@ -14,6 +14,9 @@ mod path;
 mod problem;
 mod unseen;
 
+use oblivio_base::points::check_weights;
+use oblivio_base::{Error, Named, Points, Result, Warning, Watch};
+
 pub use self::classify::ClassProblem;
 use self::decision::Decision;
 pub use self::explicit::{Solved, StreamFit};
@@ -24,21 +27,17 @@ pub use self::problem::Problem;
 use crate::align::AlignRule;
 use crate::classes::{ClassWeights, Threshold};
 use crate::dependence::Dependence;
-use crate::error::{Error, Result, Warning};
 use crate::gather::{Gather, Rows};
 use crate::intervals::IntervalSource;
 use crate::kernel::{Gamma, Kernel};
 use crate::landmarks::Components;
 use crate::learn::{Effort, Intercept, Learner, Ridge, Solver, Task};
 use crate::moments::{Batch, Moments, Plan, Sample, SensitiveRows};
-use crate::named::Named;
 use crate::partition::{Estimator, Missing, PartitionRule, Uses};
-use crate::points::{Points, check_weights};
 use crate::predictor::Predictor;
 use crate::reference::Reference;
 use crate::sensitive::Sensitive;
 use crate::sensitive_free::{Parity, Restraint};
-use crate::watch::Watch;
 
 /// Everything a fit depends on, apart from the data.
 #[derive(Clone, Debug, PartialEq)]
@@ -620,5 +619,22 @@ impl CellSummary {
                 }
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back_and_mistakes_list_the_choices() {
+        for (name, mode) in Mode::NAMES {
+            assert_eq!(Mode::named(name).unwrap(), *mode);
+            assert_eq!(mode.name(), *name);
+        }
+        assert_eq!(
+            Mode::named("fair").unwrap_err().to_string(),
+            "mode `fair` is not known; choose one of: oblivious, m-oblivious, plain, sensitive-free"
+        );
     }
 }

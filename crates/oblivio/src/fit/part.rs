@@ -1,9 +1,10 @@
 //! Some rows of a table, copied and put in the order that suits the oblivious matrix.
 
+use oblivio_base::Points;
+
 use super::Training;
 use crate::learn::Outcomes;
 use crate::partition::Assignment;
-use crate::points::Points;
 
 /// Training or reference rows, those of a cell together: the correction of a column of the oblivious matrix is then the
 /// same number many times over.

@@ -1,18 +1,17 @@
 //! Error and dependence for every bandwidth, strength and penalty, by leaving out each row.
 
 use faer::Mat;
+use oblivio_base::choice::check_strength;
+use oblivio_base::{Error, Result, Watch};
 
 use super::exact::Exact;
 use super::grid::GridPoint;
 use super::{Mode, Settings, Training};
-use crate::error::{Error, Result};
 use crate::gram::{FeatureGram, Gram};
 use crate::kernel::Gamma;
 use crate::learn::{Learner, PathFit, RidgePath};
-use crate::oblivious::check_strength;
 use crate::predictor::Offsets;
 use crate::sensitive_free::{Removal, Restraint};
-use crate::watch::Watch;
 
 /// What is tried.
 #[derive(Clone, Debug, PartialEq)]

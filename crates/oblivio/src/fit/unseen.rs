@@ -1,5 +1,6 @@
 //! Residuals of rows at models that have not seen them: what intervals are made of.
 
+use oblivio_base::{Error, Named, Result, UnseenCategory, Watch, random};
 use rand::seq::SliceRandom;
 
 use super::exact::Exact;
@@ -7,15 +8,11 @@ use super::folds::FOLDS;
 use super::part::pick;
 use super::problem::Path;
 use super::{Emphasised, Fit, Mode, Settings};
-use crate::error::{Error, Result};
 use crate::gather::Rows;
 use crate::intervals::{IntervalSource, Intervals, USUAL_COVERAGE};
-use crate::named::Named;
-use crate::partition::{Assignment, EmptyCell, Missing, PartitionRule, Policies, UnseenCategory};
+use crate::partition::{Assignment, EmptyCell, Missing, PartitionRule, Policies};
 use crate::predictor::Predictor;
-use crate::random;
 use crate::reference::Reference;
-use crate::watch::Watch;
 
 /// How rows come to be scored by models that have not seen them.
 #[derive(Debug)]

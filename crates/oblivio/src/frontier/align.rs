@@ -1,9 +1,9 @@
 //! How a candidate's scores are aligned: the one place where the settings learn of it.
 
+use oblivio_base::{Named, Result};
+
 use crate::align::AlignRule;
-use crate::error::Result;
 use crate::fit::Settings;
-use crate::named::Named;
 
 /// The alignments of the usual grid, by name; `none` leaves scores as they are.
 pub const ALIGNS: &[&str] = &["none", "location-scale", "quantile"];

@@ -1,10 +1,10 @@
 //! What is tried.
 
+use oblivio_base::choice::check_strength;
+use oblivio_base::{Named, Result};
+
 use super::align::{self, ALIGNS};
-use crate::error::Result;
 use crate::fit::{Mode, Settings};
-use crate::named::Named;
-use crate::oblivious::check_strength;
 use crate::sensitive_free::{Parity, Restraint};
 
 /// One of the things that are tried: anything that settings can say.

@@ -1,11 +1,9 @@
 //! How wrong scores are on held-out rows, with intervals.
 
+use oblivio_base::{Named, Result, Watch};
 use serde::{Deserialize, Serialize};
 
 use crate::audit::{Ranking, Resampling};
-use crate::error::Result;
-use crate::named::Named;
-use crate::watch::Watch;
 
 /// How an error is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
+use oblivio_base::{Error, Result, Scaling, Watch};
 use serde::{Deserialize, Serialize};
 
 use super::align::unaligned;
 use super::candidate::Candidate;
-use crate::encoder::Scaling;
-use crate::error::{Error, Result};
 use crate::fit::{Mode, PathGrid, Settings, StreamFit, Training};
 use crate::gather::Gather;
 use crate::learn::Learner;
 use crate::model::{Model, Roles, encoded};
 use crate::moments::{Batch, Moments, SensitiveRows};
-use crate::watch::Watch;
 
 /// Where penalties come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,5 +1,9 @@
 //! A frontier from start to end: split, fit, score, measure, mark.
 
+use oblivio_base::encoder::complete;
+use oblivio_base::points::check_weights;
+use oblivio_base::{Column, Error, Named, Result, Scaling, Watch};
+
 use super::candidate::{Candidate, takes_out};
 use super::errors::{ErrorMeasure, Judge};
 use super::marks::mark;
@@ -7,16 +11,10 @@ use super::penalty::{PenaltyChoice, penalties};
 use super::report::{DependenceFound, Frontier, FrontierError, Tried};
 use super::split::{Parts, split};
 use crate::audit::{Audit, AuditRows, AuditSettings, Measure, Role, quantile};
-use crate::column::Column;
-use crate::encoder::{Scaling, complete};
-use crate::error::{Error, Result};
 use crate::fit::{Mode, Settings};
 use crate::model::{Labels, Model, Roles};
-use crate::named::Named;
 use crate::partition::{Missing, PartitionRule, Policies};
-use crate::points::check_weights;
 use crate::sensitive::Sensitive;
-use crate::watch::Watch;
 
 /// How a frontier is made.
 #[derive(Clone, Debug, PartialEq)]

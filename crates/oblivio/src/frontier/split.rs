@@ -1,9 +1,8 @@
 //! Which rows are held out.
 
+use oblivio_base::random::{Stream, generator};
+use oblivio_base::{Error, Result};
 use rand::seq::SliceRandom;
-
-use crate::error::{Error, Result};
-use crate::random::{Stream, generator};
 
 /// Rows that train and rows that judge, each ascending.
 pub(crate) struct Parts {

@@ -1,7 +1,8 @@
 //! How often intervals hold the target.
 
+use oblivio_base::{Error, Result};
+
 use super::PredictionInterval;
-use crate::error::{Error, Result};
 use crate::partition::{Assignment, Partition};
 
 /// What was found of intervals and targets, cell by cell; rows may come in batches.

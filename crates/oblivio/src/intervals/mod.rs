@@ -8,11 +8,11 @@ mod coverage;
 mod predict;
 mod residuals;
 
+use oblivio_base::{Error, Named, Result, Warning};
+
 pub use self::coverage::{CellCoverage, Coverage};
 pub use self::predict::PredictionInterval;
 pub(crate) use self::residuals::Residuals;
-use crate::error::{Error, Result, Warning};
-use crate::named::Named;
 use crate::partition::Assignment;
 
 /// The coverage that is meant where none is given.

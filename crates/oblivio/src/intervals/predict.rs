@@ -1,7 +1,8 @@
 //! The intervals of predictions.
 
+use oblivio_base::{Error, Result};
+
 use super::Intervals;
-use crate::error::{Error, Result};
 use crate::predictor::{Prediction, Predictor};
 
 /// The intervals of rows.

@@ -9,10 +9,10 @@ use std::ops::Range;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, Par};
+use oblivio_base::Points;
 
 use super::exp::{Vectorized, exp, multiply_add, vectorize};
 use super::{Kernel, Smoothness};
-use crate::points::Points;
 
 /// Points as the blocks need them: features as columns, and for kernels of the distance centred, with squared norms.
 ///

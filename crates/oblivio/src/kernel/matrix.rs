@@ -4,13 +4,11 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
+use oblivio_base::{Error, Points, Result, Watch};
 use rayon::prelude::*;
 
 use super::Kernel;
 use super::block::{self, Side, Span, Tile};
-use crate::error::{Error, Result};
-use crate::points::Points;
-use crate::watch::Watch;
 
 /// A block's rows and columns: 256 KiB, within the second-level cache.
 pub(super) const ROWS: usize = 256;

@@ -15,11 +15,8 @@ pub(crate) use row::{KernelRow, dot};
 
 use std::convert::Infallible;
 
+use oblivio_base::{Error, Points, Result, random};
 use rand::RngExt;
-
-use crate::error::{Error, Result};
-use crate::points::Points;
-use crate::random;
 
 /// A positive-definite kernel $k(x, x') = \langle\phi(x), \phi(x')\rangle$.
 ///

@@ -5,13 +5,12 @@
     reason = "only inlined code is compiled for the caller's instruction set"
 )]
 
+use oblivio_base::{Result, Watch};
 use rayon::prelude::*;
 
 use super::block::{Span, Tile};
 use super::exp::{Vectorized, multiply_add, vectorize};
 use super::matrix::{COLUMNS, KernelMatrix, Lower, ROWS};
-use crate::error::Result;
-use crate::watch::Watch;
 
 /// Partial sums of a product. Each is a vector as long as the result, so there is a fixed number of them; panels are dealt
 /// out to them in turn, which spreads the long and the short ones evenly.

@@ -7,11 +7,12 @@
 
 use std::sync::Arc;
 
+use oblivio_base::Points;
+
 use super::Kernel;
 use super::block::{self, Side, Span, Tile};
 use super::exp::{Vectorized, multiply_add, vectorize};
 use super::matrix::ROWS;
-use crate::points::Points;
 
 /// Partial sums of an inner product.
 const LANES: usize = 8;

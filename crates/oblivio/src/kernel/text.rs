@@ -3,8 +3,9 @@
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
+use oblivio_base::{Error, Result};
+
 use super::{Gamma, Kernel, Smoothness};
-use crate::error::{Error, Result};
 
 /// Deeper nesting is refused, so that a hostile text cannot exhaust the stack.
 const DEEPEST: usize = 32;

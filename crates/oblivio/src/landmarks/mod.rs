@@ -4,15 +4,13 @@ mod select;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par, Side};
+use oblivio_base::{Error, Points, Result, Warning, Watch};
 use rayon::prelude::*;
 
 pub use self::select::{Components, Selection};
 pub(crate) use self::select::{NEGLIGIBLE, Proposals, draw};
 use crate::basis::{Basis, Shape};
-use crate::error::{Error, Result, Warning};
 use crate::kernel::{Kernel, KernelMatrix};
-use crate::points::Points;
-use crate::watch::Watch;
 
 /// Nyström features $f(x) = K_{LL}^{+1/2}\,(k(l_1, x), \dots, k(l_p, x))^\top$: $\langle f(x), f(x')\rangle$ is the kernel
 /// with both points projected onto the landmarks' span.
@@ -221,8 +219,7 @@ impl FeatureMap {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::named::Named;
-    use crate::random;
+    use oblivio_base::{Named, random};
 
     pub(crate) fn points(rows: usize, seed: u64) -> Points<'static> {
         use rand::RngExt;

@@ -5,16 +5,13 @@ use std::cmp::Ordering;
 use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
+use oblivio_base::random::Stream;
+use oblivio_base::{Error, Named, Points, Result, Watch, random};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
 use crate::kernel::{Kernel, KernelMatrix};
-use crate::named::Named;
-use crate::points::Points;
-use crate::random::{self, Stream};
-use crate::watch::Watch;
 
 /// How many features there are to be, and how their landmarks are found.
 #[derive(Clone, Copy, Debug, PartialEq)]

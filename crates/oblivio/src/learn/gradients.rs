@@ -1,7 +1,6 @@
 //! Conjugate gradients with a preconditioner, to the accuracy of Cholesky.
 
-use crate::error::Result;
-use crate::watch::Watch;
+use oblivio_base::{Result, Watch};
 
 /// The backward error $\|y - A\alpha\|/(\|A\|\|\alpha\| + \|y\|)$ of a solution; that of Cholesky is of the same size.
 pub(super) const GOAL: f64 = 4.0 * f64::EPSILON;

@@ -2,13 +2,12 @@
 
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Col, Mat, MatMut, MatRef, Par, Side};
+use oblivio_base::{Error, Result, Watch};
 
 use super::ridge::{Intercept, Ridge};
 use super::system::{Convergence, Factor, System};
-use crate::error::{Error, Result};
 use crate::gram::dot;
 use crate::moments::Design;
-use crate::watch::Watch;
 
 /// What ridge regression on features found.
 #[derive(Clone, Debug, PartialEq)]

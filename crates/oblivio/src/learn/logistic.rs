@@ -6,6 +6,7 @@
 
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Mat, MatRef};
+use oblivio_base::{Result, Watch};
 
 use super::dot;
 use super::lowrank;
@@ -13,9 +14,7 @@ use super::ridge::Intercept;
 use super::scaled::Scaled;
 use super::svm::{Certificate, Classified, LinearClassified, Margins, add_product};
 use super::system::{cholesky, substitute, threads};
-use crate::error::Result;
 use crate::gram::{FeatureRows, Gram};
-use crate::watch::Watch;
 
 /// Logistic regression.
 #[derive(Clone, Copy, Debug, PartialEq)]

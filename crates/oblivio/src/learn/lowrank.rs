@@ -1,10 +1,9 @@
 //! Gram matrices of low rank as features.
 
 use faer::Mat;
+use oblivio_base::{Result, Watch};
 
-use crate::error::Result;
 use crate::gram::Gram;
-use crate::watch::Watch;
 
 /// A matrix counts as of low rank if this part of its trace is all that is left.
 const REST: f64 = 1e-14;

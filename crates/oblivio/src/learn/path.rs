@@ -3,14 +3,13 @@
 use faer::linalg::matmul::matmul;
 use faer::linalg::solvers::Solve;
 use faer::{Accum, Mat, MatRef};
+use oblivio_base::{Error, Result, Watch};
 use rayon::prelude::*;
 
 use super::resolvent::{Resolvent, Resolvents};
 use super::ridge::{Intercept, Ridge, combine, without_constant};
 use super::system::{Solver, threads};
-use crate::error::{Error, Result};
 use crate::kernel::Lower;
-use crate::watch::Watch;
 
 /// Ridge regression on all matrices $K + VCV^\top$, for a fixed V (n × k) and any symmetric C (k × k).
 ///

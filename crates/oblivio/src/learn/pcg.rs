@@ -1,11 +1,11 @@
 //! Conjugate gradients on a matrix that is not stored, with landmarks as the preconditioner.
 
+use oblivio_base::{Result, Watch};
+
 use super::gradients::{Found, GOAL, Operator, Patience, conjugate_gradients, norm_estimate};
 use super::preconditioner::Landmarks;
-use crate::error::Result;
 use crate::gram::Gram;
 use crate::kernel::Lower;
-use crate::watch::Watch;
 
 /// $A = G + \lambda\Omega^{-1}$ for a Gram matrix that need not be stored.
 pub(super) struct Implicit<'a> {

@@ -6,16 +6,15 @@ use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
+use oblivio_base::random::Stream;
+use oblivio_base::{Error, Result, Watch, random};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::pcg::Implicit;
 use super::system::{cholesky, substitute, threads};
-use crate::error::{Error, Result};
 use crate::kernel::Lower;
 use crate::landmarks::{NEGLIGIBLE, Proposals, draw};
-use crate::random::{self, Stream};
-use crate::watch::Watch;
 
 /// Rows of the factor handled at a time; fixed, so that the choice of pivots does not depend on the threads.
 const CHUNK: usize = 256;

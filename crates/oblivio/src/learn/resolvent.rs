@@ -4,12 +4,11 @@ use std::sync::OnceLock;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Side};
+use oblivio_base::{Error, Result, Watch};
 use rayon::prelude::*;
 
 use super::system::{System, threads};
-use crate::error::{Error, Result};
 use crate::kernel::Lower;
-use crate::watch::Watch;
 
 /// For so many penalties a factorisation each takes less time than one eigendecomposition.
 const FEW: usize = 12;

@@ -1,11 +1,11 @@
 //! Kernel ridge regression.
 
+use oblivio_base::{Error, Result, Watch};
+
 use super::pcg::Implicit;
 use super::system::{Convergence, SMALL, Solver, System};
-use crate::error::{Error, Result};
 use crate::gram::Gram;
 use crate::kernel::Lower;
-use crate::watch::Watch;
 
 /// Least squares with penalty $\lambda\|h\|^2$: no 1/n, and no intercept unless one is asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]

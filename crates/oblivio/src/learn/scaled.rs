@@ -1,10 +1,10 @@
 //! Systems $(I + SKS)x = b$ with one matrix K and one diagonal S after another.
 
+use oblivio_base::{Result, Watch};
+
 use super::system::{cholesky, substitute};
-use crate::error::Result;
 use crate::gram::Gram;
 use crate::kernel::Lower;
-use crate::watch::Watch;
 
 /// Up to this many rows the matrix is held beside its factor; past it, it is computed anew, which costs less than the factor.
 const HELD: usize = 4096;

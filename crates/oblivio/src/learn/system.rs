@@ -8,13 +8,11 @@ use faer::linalg::cholesky::llt::solve::solve_in_place;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::traits::RealField;
 use faer::{Mat, MatMut, MatRef, Par, Spec};
+use oblivio_base::{Error, Named, Result, Watch};
 use rayon::prelude::*;
 
 use super::gradients::{Found, GOAL, Operator, Patience, conjugate_gradients, norm, norm_estimate};
-use crate::error::{Error, Result};
 use crate::kernel::Lower;
-use crate::named::Named;
-use crate::watch::Watch;
 
 /// How to solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,15 +1,13 @@
 //! One learner or another, on whatever features: only the loss differs.
 
 use faer::MatRef;
+use oblivio_base::{Error, Named, Result, Watch};
 
 use super::logistic::Logistic;
 use super::ridge::{Intercept, Ridge};
 use super::svm::{Certificate, Margins, Svm, SvmSolver};
 use super::system::{Convergence, Solver};
-use crate::error::{Error, Result};
 use crate::gram::{FeatureRows, Gram};
-use crate::named::Named;
-use crate::watch::Watch;
 
 /// What is minimised: $\sum_i\omega_i\,\ell(y_i, \langle h, z_i\rangle + c) + \frac\lambda2\|h\|^2$.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

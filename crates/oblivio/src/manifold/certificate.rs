@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use oblivio_base::{Named, Watch};
+
 use super::local::descend;
 use super::objective::{Objective, Scratch};
 use super::reach::{Reach, moved};
 use super::region::Span;
-use crate::named::Named;
-use crate::watch::Watch;
 
 /// How a projection is certified.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,6 +11,8 @@ mod region;
 mod tests;
 
 use faer::{Mat, MatRef};
+use oblivio_base::choice::check_strength;
+use oblivio_base::{Error, Points, Result, Watch};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -23,14 +25,10 @@ use self::reach::{Reach, moved};
 pub use self::region::{Region, Span, Stepped};
 use crate::basis::Shape;
 use crate::conditional_mean::ConditionalMean;
-use crate::error::{Error, Result};
 use crate::features::ObliviousFeatures;
 use crate::kernel::{Kernel, KernelMatrix};
 use crate::landmarks::FeatureMap;
-use crate::oblivious::check_strength;
 use crate::partition::Assignment;
-use crate::points::Points;
-use crate::watch::Watch;
 
 /// Certificates are for at most this many free features: the number of boxes grows with a power of it.
 const MOST_CERTIFIED: usize = 3;

@@ -7,9 +7,10 @@
 
 use std::ops::Range;
 
+use oblivio_base::Points;
+
 use crate::kernel::Kernel;
 use crate::kernel::exp::{Vectorized, exp, multiply_add, vectorize};
-use crate::points::Points;
 
 /// Points that the elements to be projected are made of, as the sums over them need them.
 #[derive(Clone, Debug)]

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
-use crate::points::Points;
+use oblivio_base::{Error, Points, Result};
 
 /// The compact set of points that a projection is looked for in.
 ///

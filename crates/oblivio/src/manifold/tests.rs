@@ -1,6 +1,7 @@
+use oblivio_base::Column;
+
 use super::objective::tests::scattered;
 use super::*;
-use crate::column::Column;
 use crate::features::FeatureSettings;
 use crate::fit::Training;
 use crate::kernel::Kernel;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use oblivio_base::choice::check_strength;
+use oblivio_base::{Encoder, Points, Result};
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
@@ -11,12 +13,8 @@ use super::{Card, Model};
 use crate::align::Alignment;
 use crate::basis::{Basis, Shape};
 use crate::classes::Classes;
-use crate::encoder::Encoder;
-use crate::error::Result;
 use crate::kernel::Kernel;
-use crate::oblivious::check_strength;
 use crate::partition::{Partition, Smooth};
-use crate::points::Points;
 use crate::predictor::{Offsets, Predictor, SmoothOffsets};
 
 const KIND: &str = "ridge";

@@ -5,10 +5,9 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use oblivio_base::{Error, Result};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-
-use crate::error::{Error, Result};
 
 /// Raised when a reader of the old format would misread the new one.
 const FORMAT: u64 = 1;

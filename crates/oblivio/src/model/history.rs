@@ -1,16 +1,14 @@
 //! What was done to a model after its fit.
 
+use oblivio_base::{Points, Result, Watch};
 use serde::{Deserialize, Serialize};
 
 use super::Model;
 use super::reduce::Reduction;
-use crate::error::Result;
 use crate::partition::{Partition, Uses};
-use crate::points::Points;
 use crate::predictor::Predictor;
 use crate::refresh::{Drift, FitMeans, Refresh, Renewal};
 use crate::sensitive::Sensitive;
-use crate::watch::Watch;
 
 /// An entry in the history of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,9 @@
 //! What a model gives away of the rows of its fit.
 
+use oblivio_base::Named;
+
 use super::{Model, Transformer};
 use crate::basis::Basis;
-use crate::named::Named;
 use crate::partition::Partition;
 
 /// Which rows of its fit a model holds.

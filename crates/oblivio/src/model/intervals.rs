@@ -1,12 +1,11 @@
 //! The residuals that intervals are made of, in a model file.
 
+use oblivio_base::{Named, Result};
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
 use super::container::{numbers, require};
-use crate::error::Result;
 use crate::intervals::{IntervalSource, Intervals, Residuals};
-use crate::named::Named;
 use crate::predictor::Predictor;
 
 /// [`Intervals`] without the numbers that are a tensor: all sizes, then all masses.

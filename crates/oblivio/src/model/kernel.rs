@@ -1,20 +1,17 @@
 //! An oblivious kernel that can leave the program.
 
 use faer::MatRef;
+use oblivio_base::{Encoder, Error, Points, Result, Warning, Watch};
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
 use super::container::{invalid, numbers, read, require, tensor, write};
 use crate::conditional_mean::{ConditionalMean, KeptMean};
 use crate::conditioning::{Observed, Of};
-use crate::encoder::Encoder;
-use crate::error::{Error, Result, Warning};
 use crate::kernel::{Gamma, Kernel};
 use crate::oblivious::ObliviousMap;
 use crate::partition::{Assignment, Partition, PartitionRule, Smooth};
-use crate::points::Points;
 use crate::sensitive::Sensitive;
-use crate::watch::Watch;
 
 /// The most cells of an oblivious kernel: their means have inner products with each other.
 const MOST_CELLS: usize = 1 << 13;
@@ -223,10 +220,9 @@ fn all_have_rows(cells: &[u32], count: usize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::column::Column;
-    use crate::encoder::Scaling;
     use crate::oblivious::Features;
-    use crate::partition::{Estimator, UnseenCategory};
+    use crate::partition::Estimator;
+    use oblivio_base::{Column, Scaling, UnseenCategory};
 
     /// A kernel with this conditional mean of so many categories, each of two rows, and its reference rows.
     fn fitted(

@@ -1,8 +1,8 @@
 //! The classes of a target column.
 
+use oblivio_base::{Column, Error, MISSING, Result, Values};
+
 use crate::classes::{Classes, MOST_CLASSES};
-use crate::column::{Column, MISSING, Values};
-use crate::error::{Error, Result};
 use crate::learn::Learner;
 
 /// The values of a target, in order.

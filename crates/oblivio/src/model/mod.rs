@@ -15,6 +15,9 @@ mod transformer;
 
 use std::sync::Arc;
 
+use oblivio_base::encoder::{complete, find};
+use oblivio_base::points::check_weights;
+use oblivio_base::{Column, Encoder, Error, Named, Points, Result, Scaling, Warning, Watch};
 use serde::{Deserialize, Serialize};
 
 pub use self::container::{kind_of, version_of};
@@ -28,18 +31,12 @@ pub use self::row::{RowColumn, RowModel, RowPrediction};
 pub use self::transformer::Transformer;
 use crate::basis::{Basis, Shape};
 use crate::classes::Classes;
-use crate::column::Column;
 use crate::dependence::Dependence;
-use crate::encoder::{Encoder, Scaling, complete, find};
-use crate::error::{Error, Result, Warning};
 use crate::fit::{Fit, Mode, Path, PathGrid, Settings, Summary, Training};
 use crate::learn::Learner;
-use crate::named::Named;
 use crate::partition::Uses;
-use crate::points::{Points, check_weights};
 use crate::predictor::{Prediction, Predictor};
 use crate::sensitive::Sensitive;
-use crate::watch::Watch;
 
 /// One score or several, with the encoding of their columns and a card that says where they come from.
 ///

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
+use oblivio_base::column::MOST_ROWS;
+use oblivio_base::{Encoder, Points, Result, Warning};
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
 use super::container::{Tensor, invalid, numbers, read, require, tensor, write};
 use crate::basis::{Basis, Shape};
-use crate::column::MOST_ROWS;
-use crate::encoder::Encoder;
-use crate::error::{Result, Warning};
 use crate::features::{FeatureFit, FeatureSettings};
 use crate::fit::{Settings, StreamFit};
 use crate::gather::Gather;
@@ -19,7 +18,6 @@ use crate::moments::{
     Moments, Pending, Plan, Scratch, SensitivePlan, SensitiveSums, Sums, block_rows,
 };
 use crate::partition::{Cuts, Slots, Uses};
-use crate::points::Points;
 use crate::reference::Members;
 
 #[derive(Serialize, Deserialize)]

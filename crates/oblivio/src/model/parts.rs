@@ -2,19 +2,18 @@
 
 use std::collections::HashMap;
 
+use oblivio_base::column::MOST_ROWS;
+use oblivio_base::encoder::EncoderLearner;
+use oblivio_base::random::{Draw, Ticket};
+use oblivio_base::{Column, MISSING, Result, Values, Watch};
 use serde::{Deserialize, Serialize};
 
 use super::container::{invalid, numbers, read, require, tensor, write};
 use super::moments::{SumsHeader, sums_tensors, triangle};
-use crate::column::{Column, MISSING, MOST_ROWS, Values};
-use crate::encoder::EncoderLearner;
-use crate::error::Result;
 use crate::moments::SAMPLE;
-use crate::random::{Draw, Ticket};
 use crate::sensitive::KindGuess;
 use crate::share::Share;
 use crate::survey::{Kept, Survey};
-use crate::watch::Watch;
 
 #[derive(Serialize, Deserialize)]
 struct SurveyHeader {

@@ -2,17 +2,16 @@
 
 use faer::linalg::solvers::{Llt, Solve};
 use faer::{Col, Mat, MatRef, Side};
+use oblivio_base::stats::Spread;
+use oblivio_base::{Error, Result, Watch};
 use serde::{Deserialize, Serialize};
 
 use super::Model;
 use super::history::{Change, Step};
 use crate::basis::Basis;
-use crate::error::{Error, Result};
 use crate::gram::dot;
 use crate::landmarks::{Components, FeatureMap};
 use crate::predictor::Predictor;
-use crate::spread::Spread;
-use crate::watch::Watch;
 
 /// How many landmarks a model is to have, and the seed by which they are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

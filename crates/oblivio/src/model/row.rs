@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
+use oblivio_base::encoder::EncoderRow;
+use oblivio_base::{Column, Encoder, Error, Result, Value, Watch};
+
 use super::{Model, Transformer};
 use crate::align::AlignmentRow;
 use crate::basis::BasisRow;
-use crate::column::{Column, Value};
-use crate::encoder::{Encoder, EncoderRow};
-use crate::error::{Error, Result};
 use crate::kernel::dot;
 use crate::partition::{Partition, PartitionRow, Uses};
 use crate::predictor::Predictor;
 use crate::sensitive::Kind;
-use crate::watch::Watch;
 
 /// A model that scores one row at a time.
 ///

@@ -1,20 +1,17 @@
 //! Feature maps that can leave the program: the encoding of their columns beside them, and bytes to keep them in.
 
+use oblivio_base::choice::check_strength;
+use oblivio_base::encoder::find;
+use oblivio_base::{Column, Encoder, Points, Result, Watch};
 use serde::{Deserialize, Serialize};
 
 use super::container::{numbers, read, require, tensor, write};
 use crate::basis::{Basis, Shape};
-use crate::column::Column;
-use crate::encoder::{Encoder, find};
-use crate::error::Result;
 use crate::features::{CellShifts, ObliviousFeatures};
 use crate::kernel::Kernel;
 use crate::landmarks::FeatureMap;
-use crate::oblivious::check_strength;
 use crate::partition::{Partition, Smooth, Uses};
-use crate::points::Points;
 use crate::sensitive::Sensitive;
-use crate::watch::Watch;
 
 /// Oblivious features with the encoding of their columns.
 ///

@@ -2,9 +2,9 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
+use oblivio_base::{Error, Result};
 
 use super::sums::{SensitiveSums, Sums};
-use crate::error::{Error, Result};
 use crate::kernel::Lower;
 
 /// Second moments of features z and a target. Whether z is oblivious is none of a learner's business.

@@ -9,6 +9,9 @@ use std::sync::Arc;
 
 use faer::Mat;
 use faer::MatRef;
+use oblivio_base::choice::check_strength;
+use oblivio_base::points::check_weights;
+use oblivio_base::{Error, Points, Result, Warning, Watch};
 use rayon::prelude::*;
 
 pub use self::design::Design;
@@ -19,13 +22,9 @@ pub(crate) use self::smooth::SmoothFeatures;
 use self::smooth::{dense_rows, dense_width};
 use self::sums::{Block, Psi};
 pub(crate) use self::sums::{SensitiveSums, Sums};
-use crate::error::{Error, Result, Warning};
-use crate::oblivious::check_strength;
 use crate::partition::{Partition, Place, Slots, Uses, regression};
-use crate::points::{Points, check_weights};
 use crate::predictor::Offsets;
 use crate::sensitive::Sensitive;
-use crate::watch::Watch;
 
 /// Numbers held of rows whose features are being summed: 8 MiB.
 const BLOCK: usize = 1 << 20;

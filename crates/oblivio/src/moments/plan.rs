@@ -2,21 +2,18 @@
 
 use std::cmp::Ordering;
 
+use oblivio_base::random::{Draw, Stream, generator};
+use oblivio_base::{Column, Error, Points, Result, Values, Warning, Watch};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use super::smooth::dense_width;
-use crate::column::{Column, Values};
 use crate::conditioning::{Observed, Of};
-use crate::error::{Error, Result, Warning};
 use crate::kernel::{Gamma, Kernel};
 use crate::landmarks::{Components, FeatureMap};
 use crate::partition::{Cuts, Missing, Partition, PartitionRule, effective_rows};
-use crate::points::Points;
-use crate::random::{Draw, Stream, generator};
 use crate::reference::{Members, Reference};
 use crate::sensitive::Sensitive;
-use crate::watch::Watch;
 
 /// Rows that stand for all: enough to place edges within half a percent of the mass, few enough to hold in memory.
 pub(crate) const SAMPLE: usize = 1 << 16;

@@ -1,9 +1,9 @@
 //! Sums over features of S, and the regression of the features of points on them.
 
 use faer::Mat;
+use oblivio_base::{Error, Result};
 
 use super::Sums;
-use crate::error::{Error, Result};
 use crate::partition::{Assignment, Partition, Smooth};
 use crate::predictor::SmoothOffsets;
 use crate::sensitive::Sensitive;

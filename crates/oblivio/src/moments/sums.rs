@@ -2,9 +2,9 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
+use oblivio_base::{Error, Result};
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
 use crate::kernel::Lower;
 use crate::partition::{Cuts, Slots, Uses};
 

@@ -1,11 +1,12 @@
 //! Alignment in operators: the score goes to the place in a common distribution that it has in the one given S.
 
+use oblivio_base::Result;
+
 use super::graph::{Graph, Value};
 use super::lines::{Lines, around, between, count_below};
 use crate::align::{
     Alignment, By, ByCell, LEAST_VARIANCE, MARGINAL, Normal, SmoothNormal, SmoothTable, Table,
 };
-use crate::error::Result;
 use crate::onnx::columns::refused;
 use crate::partition::Assignment;
 

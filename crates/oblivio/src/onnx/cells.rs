@@ -1,10 +1,11 @@
 //! The place of each row among the cells, policies included: positions on every column, then one look-up.
 
+use oblivio_base::Result;
+
 use super::columns::{Inputs, refused};
 use super::encode::infinite;
 use super::graph::{Graph, Value};
 use super::lines::count_below;
-use crate::error::Result;
 use crate::partition::{Assignment, Cutting, Partition};
 
 /// The most combinations of positions that are written out as a table.

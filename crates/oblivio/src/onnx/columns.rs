@@ -1,13 +1,13 @@
 //! The inputs: which columns a model reads, whether each is text or numbers, and categories as codes.
 
+use oblivio_base::encoder::Feature;
+use oblivio_base::{Encoder, Error, Result};
 use serde::Serialize;
 
 use super::OnnxForm;
 use super::encode::infinite;
 use super::graph::{Graph, Value};
 use super::proto::Element;
-use crate::encoder::{Encoder, Feature};
-use crate::error::{Error, Result};
 use crate::partition::{Coordinates, Cutting, Form, Partition, Source};
 
 /// What the input is called where it is one matrix.
@@ -52,7 +52,7 @@ pub(super) fn columns_of<'m>(
         column.sensitive |= sensitive;
         matches!(wanted, Wanted::Categories(levels) if !are_numbers(levels))
     };
-    for feature in &encoder.features {
+    for feature in encoder.features() {
         let (name, wanted) = match feature {
             Feature::Number { name, .. } => (name, Wanted::Number),
             Feature::Categories { name, levels } => (name, Wanted::Categories(levels)),

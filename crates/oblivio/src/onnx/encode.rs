@@ -1,10 +1,11 @@
 //! From columns to points: standardised numbers and indicators, and the rows that are refused on the way.
 
+use oblivio_base::encoder::Feature;
+use oblivio_base::{Encoder, UnseenCategory};
+
 use super::columns::Inputs;
 use super::graph::{Graph, Value};
 use super::proto::Element;
-use crate::encoder::{Encoder, Feature};
-use crate::partition::UnseenCategory;
 
 /// Points of rows.
 pub(super) struct Encoded {
@@ -22,7 +23,7 @@ pub(super) fn encode(graph: &mut Graph, inputs: &mut Inputs, encoder: &Encoder) 
     let mut indicators = Vec::new();
     let is_number = |feature: &Feature| matches!(feature, Feature::Number { .. });
     for run in encoder
-        .features
+        .features()
         .chunk_by(|a, b| is_number(a) && is_number(b))
     {
         let (part, bad) = match &run[0] {
@@ -33,7 +34,7 @@ pub(super) fn encode(graph: &mut Graph, inputs: &mut Inputs, encoder: &Encoder) 
             Feature::Categories { name, levels } => {
                 indicators.extend(levels.iter().map(|_| true));
                 let codes = inputs.codes(graph, name, levels);
-                let last = match encoder.unseen {
+                let last = match encoder.unseen() {
                     UnseenCategory::Error => levels.len() + 1,
                     UnseenCategory::Population | UnseenCategory::Zero => levels.len(),
                 };

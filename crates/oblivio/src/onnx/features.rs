@@ -1,6 +1,7 @@
 //! A feature map: the oblivious features of rows.
 
 use faer::Mat;
+use oblivio_base::Result;
 
 use super::columns::{Inputs, columns_of, refused};
 use super::graph::{Graph, Value};
@@ -8,7 +9,6 @@ use super::proto::Element;
 use super::scores::free;
 use super::writer::{Placement, Writer, entries};
 use super::{OnnxSettings, Precision, kernel};
-use crate::error::Result;
 use crate::features::CellShifts;
 use crate::landmarks::FeatureMap;
 use crate::model::Transformer;

@@ -26,7 +26,7 @@ mod tests;
 mod writer;
 
 pub use self::graph::Precision;
-use crate::named::Named;
+use oblivio_base::Named;
 
 /// How a model is written as ONNX.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

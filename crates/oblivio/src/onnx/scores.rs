@@ -1,5 +1,6 @@
 //! A model: its scores, labels and probabilities.
 
+use oblivio_base::Result;
 use serde_json::json;
 
 use super::align::{self, Known};
@@ -9,7 +10,6 @@ use super::proto::Element;
 use super::writer::{Placement, Writer, entries};
 use super::{OnnxSettings, Precision, classes, kernel, single};
 use crate::basis::Basis;
-use crate::error::Result;
 use crate::model::Model;
 use crate::predictor::{Offsets, Predictor};
 

@@ -2,16 +2,15 @@
 
 use std::f64::consts::E;
 
+use oblivio_base::stats::Spread;
+use oblivio_base::{Points, Result, Watch};
+
 use super::columns::refused;
 use super::kernel::linear_factor;
 use crate::align::{Alignment, By, LEAST_VARIANCE, Normal};
 use crate::basis::{Basis, Shape};
-use crate::error::Result;
 use crate::kernel::{Kernel, Side, Smoothness};
-use crate::points::Points;
 use crate::predictor::Predictor;
-use crate::spread::Spread;
-use crate::watch::Watch;
 
 /// The largest error allowed, as a share of the spread of the scores.
 const MOST: f64 = 1e-5;

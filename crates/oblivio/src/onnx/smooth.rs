@@ -1,15 +1,15 @@
 //! The features D of S on which a conditional mean is a regression.
 
+use oblivio_base::{Result, UnseenCategory};
+
 use super::cells::place;
 use super::columns::Inputs;
 use super::encode::{infinite, one_hot};
 use super::graph::{Graph, Value};
 use super::kernel::apart_by;
 use super::proto::Element;
-use crate::error::Result;
 use crate::partition::{
     Coordinate, Coordinates, Form, KernelFeatures, Missing, Partition, Policies, Smooth, Source,
-    UnseenCategory,
 };
 
 /// What is known of the S of rows.

@@ -2,17 +2,14 @@
 
 use std::collections::HashSet;
 
+use oblivio_base::{Column, Error, Scaling, Watch};
 use prost::Message;
 
 use super::proto::ModelProto;
 use super::{OnnxForm, OnnxSettings, Precision};
-use crate::column::Column;
-use crate::encoder::Scaling;
-use crate::error::Error;
 use crate::fit::Settings;
 use crate::kernel::Kernel;
 use crate::model::{Model, Roles};
-use crate::watch::Watch;
 
 const ROWS: usize = 60;
 

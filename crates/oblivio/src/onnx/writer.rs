@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use oblivio_base::{Encoder, Named, Result};
 use prost::Message;
 use serde_json::json;
 
@@ -12,10 +13,7 @@ use super::graph::{Graph, MOST_BYTES, Value};
 use super::proto::{ModelProto, OperatorSetIdProto, StringStringEntryProto};
 use super::{OnnxSettings, kernel, smooth};
 use crate::basis::Basis;
-use crate::encoder::Encoder;
-use crate::error::Result;
 use crate::model::{Held, Holdings};
-use crate::named::Named;
 use crate::partition::{Missing, Partition};
 
 /// Versions of the format and of its two sets of operators.

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use oblivio_base::column::LevelMap;
+use oblivio_base::{Column, Error, Result, Value, Warning};
 use serde::{Deserialize, Serialize};
 
 use super::rule::MOST_CELLS;
 use super::{Binning, PartitionRule, Policies, Uses};
-use crate::column::{Column, LevelMap, Value};
-use crate::error::{Error, Result, Warning};
 use crate::sensitive::{Kind, MOST_COLUMNS};
 
 /// The position of a category that no reference row has.

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
+use oblivio_base::column::{MOST_ROWS, sort_levels};
+use oblivio_base::{Error, MISSING, Result, Warning};
 use serde::{Deserialize, Serialize};
 
 use super::axis::{self, Axis, Cut, UNSEEN};
 use super::boxes::{Extent, merge};
 use super::derived::Derived;
 use super::{Choice, Missing, OutOfRange, Partition, PartitionRule, Policies, Uses};
-use crate::column::{MISSING, MOST_ROWS, sort_levels};
-use crate::error::{Error, Result, Warning};
 use crate::sensitive::{Kind, Sensitive};
 
 /// Where a missing value lies until the number of categories is known.

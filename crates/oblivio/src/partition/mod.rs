@@ -13,6 +13,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use faer::Mat;
+use oblivio_base::column::MOST_ROWS;
+use oblivio_base::error::listed;
+use oblivio_base::{Error, Result, UnseenCategory, Values, Warning};
 use serde::{Deserialize, Serialize};
 
 use self::axis::{Axis, Cut, UNSEEN};
@@ -24,14 +27,11 @@ pub(crate) use self::grid::Cutting;
 pub(crate) use self::row::PartitionRow;
 pub use self::rule::{
     Binning, CellCount, EmptyCell, Estimator, Missing, OutOfRange, PartitionRule, Policies,
-    UnseenCategory,
 };
 pub(crate) use self::smooth::{
     Block, Coordinate, Coordinates, Form, KernelFeatures, Smooth, Source, check_features,
     regression,
 };
-use crate::column::{MOST_ROWS, Values};
-use crate::error::{Error, Result, Warning};
 use crate::sensitive::{Kind, Sensitive};
 
 /// Cells of the sensitive values: the combinations of categories and bins that reference rows have. Where one has too few
@@ -787,17 +787,6 @@ fn locate<'s>(
 /// Rows, or the sum of their weights where weights count repetitions: what the number of cells grows with.
 pub(crate) fn effective_rows(rows: usize, weight: f64) -> usize {
     rows.max(weight.round() as usize)
-}
-
-/// The first few of many names.
-pub(crate) fn listed(names: &[String]) -> String {
-    const MOST: usize = 8;
-    let first = names[..names.len().min(MOST)].join(", ");
-    if names.len() > MOST {
-        format!("{first}, … {} in all", names.len())
-    } else {
-        first
-    }
 }
 
 #[cfg(test)]

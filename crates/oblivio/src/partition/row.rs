@@ -1,11 +1,12 @@
 //! The place of one row after the other, in memory that is taken once.
 
 use faer::Mat;
+use oblivio_base::Value;
+use oblivio_base::column::LevelMap;
 
 use super::axis::UNSEEN;
 use super::smooth::{Block, Source};
 use super::{Assignment, Partition, Surroundings, Uses};
-use crate::column::{LevelMap, Value};
 
 /// What [`assign`](Partition::assign) does, for one row at a time. The partition is that which it was made for.
 #[derive(Clone, Debug)]

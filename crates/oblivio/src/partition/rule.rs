@@ -2,11 +2,9 @@
 
 use std::str::FromStr;
 
+use oblivio_base::{Column, Error, Named, Result, UnseenCategory};
 use serde::{Deserialize, Serialize};
 
-use crate::column::Column;
-use crate::error::{Error, Result};
-use crate::named::Named;
 use crate::sensitive::{Kind, Sensitive};
 
 /// How sensitive columns are to be cut into cells.
@@ -125,19 +123,6 @@ pub enum EmptyCell {
     Error,
 }
 
-/// A category without reference rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum UnseenCategory {
-    /// Refuse, naming column and value.
-    #[default]
-    Error,
-    /// The mean of all reference rows: nothing is taken out.
-    Population,
-    /// A mean of zero: the paper's rule, for reproduction only.
-    Zero,
-}
-
 /// A continuous value outside the bounds given for dyadic bins. Other bins reach to ±∞.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -179,15 +164,6 @@ impl Named for EmptyCell {
         ("population", Self::Population),
         ("zero", Self::Zero),
         ("error", Self::Error),
-    ];
-}
-
-impl Named for UnseenCategory {
-    const WHAT: &'static str = "the policy for unknown categories";
-    const NAMES: &'static [(&'static str, Self)] = &[
-        ("error", Self::Error),
-        ("population", Self::Population),
-        ("zero", Self::Zero),
     ];
 }
 

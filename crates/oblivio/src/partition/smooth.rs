@@ -4,13 +4,14 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use faer::{Mat, MatRef, Side};
+use oblivio_base::column::LevelMap;
+use oblivio_base::error::listed;
+use oblivio_base::{Column, Error, Result, UnseenCategory, Value};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::derived::Derived;
-use super::{Estimator, Missing, Partition, PartitionRule, Policies, UnseenCategory, Uses, listed};
-use crate::column::{Column, LevelMap, Value};
-use crate::error::{Error, Result};
+use super::{Estimator, Missing, Partition, PartitionRule, Policies, Uses};
 use crate::sensitive::{Kind, MOST_COLUMNS, Sensitive};
 
 /// The most landmarks among the sensitive values.

@@ -1,5 +1,6 @@
+use oblivio_base::Column;
+
 use super::*;
-use crate::column::Column;
 
 fn sensitive(columns: Vec<Column>) -> Sensitive {
     let rows = columns[0].len();

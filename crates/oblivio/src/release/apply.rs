@@ -2,6 +2,9 @@
 
 use std::collections::HashSet;
 
+use oblivio_base::choice::check_strength;
+use oblivio_base::encoder::find;
+use oblivio_base::{Column, Error, Result, UnseenCategory, Values, Watch};
 use serde::{Deserialize, Serialize};
 
 use super::columns::ColumnMap;
@@ -10,13 +13,8 @@ use super::form::ColumnForm;
 use super::projection::ProjectionMap;
 use super::report::ReleaseCertificate;
 use super::settings::{MissingFeatures, ReleaseMethod};
-use crate::column::{Column, Values};
-use crate::encoder::find;
-use crate::error::{Error, Result};
-use crate::oblivious::check_strength;
-use crate::partition::{Partition, UnseenCategory, Uses};
+use crate::partition::{Partition, Uses};
 use crate::sensitive::{Kind, Sensitive};
-use crate::watch::Watch;
 
 /// A fitted release: from the features and the S of any rows to their released features.
 ///

@@ -1,9 +1,9 @@
 //! The file of a release.
 
+use oblivio_base::Result;
 use serde::{Deserialize, Serialize};
 
 use super::apply::Release;
-use crate::error::Result;
 use crate::model::container::{numbers, read, require, tensor, write};
 
 /// The release without its long vectors, and how long each of them is.

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use oblivio_base::Result;
 use serde::{Deserialize, Serialize};
 
 use super::conditional::Reference;
@@ -11,7 +12,6 @@ use super::form::{ColumnForm, Form};
 use super::quantile::QuantileMap;
 use super::residual::ResidualMap;
 use super::settings::ReleaseMethod;
-use crate::error::Result;
 use crate::partition::{Assignment, Partition, effective_rows};
 
 /// The most values of a column of few values.

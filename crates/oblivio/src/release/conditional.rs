@@ -1,12 +1,12 @@
 //! The distribution of a column given S.
 
+use oblivio_base::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::smooth::{SmoothRows, SmoothSteps};
 use super::steps::{Steps, StepsRef};
 use crate::align::ByCell;
-use crate::error::{Error, Result};
 use crate::partition::{Assignment, Partition};
 
 /// The most knots of a cell's distribution: a knot then stands for less than a 512th of the cell.

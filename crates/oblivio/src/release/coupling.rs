@@ -1,10 +1,10 @@
 //! Categories: the same shares whatever S is, with the fewest changes.
 
+use oblivio_base::Result;
 use serde::{Deserialize, Serialize};
 
 use super::conditional::{Conditional, Parts, Reference};
 use super::draw::{Draws, Purpose};
-use crate::error::Result;
 use crate::partition::{Assignment, Partition};
 
 /// From a category and S to a category whose shares do not depend on S. Categories are numbered.

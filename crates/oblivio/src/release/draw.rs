@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::column::{Column, MISSING, Values};
+use oblivio_base::{Column, MISSING, Values};
 
 /// What a draw is for.
 #[derive(Clone, Copy, Debug)]

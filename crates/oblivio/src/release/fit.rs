@@ -1,19 +1,20 @@
 //! From reference rows to a release.
 
+use oblivio_base::points::check_weights;
+use oblivio_base::{
+    Column, Encoder, Error, MISSING, Points, Result, Scaling, UnseenCategory, Values, Warning,
+    Watch,
+};
+
 use super::apply::{Maps, Release, check_length};
 use super::columns::{ColumnMap, Why};
 use super::form::{ColumnForm, ReadColumn};
 use super::projection::{ProjectionMap, ProjectionRows};
 use super::settings::{ReleaseMethod, ReleaseSettings};
-use crate::column::{Column, MISSING, Values};
 use crate::conditioning::{Observed, Of};
-use crate::encoder::{Encoder, Scaling};
-use crate::error::{Error, Result, Warning};
 use crate::kernel::{Gamma, Kernel};
-use crate::partition::{Assignment, Partition, UnseenCategory};
-use crate::points::{Points, check_weights};
+use crate::partition::{Assignment, Partition};
 use crate::sensitive::Sensitive;
-use crate::watch::Watch;
 
 /// Columns with more categories than this have no say in how S is conditioned on.
 const MOST_LEVELS: usize = 100;

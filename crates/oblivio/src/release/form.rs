@@ -2,14 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use oblivio_base::encoder::{complete, find};
+use oblivio_base::error::listed;
+use oblivio_base::{Column, Error, MISSING, Result, UnseenCategory, Values};
 use serde::{Deserialize, Serialize};
 
 use super::format::NumberFormat;
 use super::settings::{ColumnRange, MissingFeatures};
-use crate::column::{Column, MISSING, Values};
-use crate::encoder::{complete, find};
-use crate::error::{Error, Result};
-use crate::partition::{UnseenCategory, listed};
 
 /// More categories than this are names of rows.
 const MOST_LEVELS: usize = 1000;

@@ -1,9 +1,9 @@
 //! How the numbers of a column are written: their range and their decimals.
 
+use oblivio_base::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::settings::ColumnRange;
-use crate::error::{Error, Result};
 
 /// More decimals than this are those of a measurement, and not rounded.
 const MOST_DECIMALS: i32 = 4;

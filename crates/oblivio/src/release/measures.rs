@@ -1,14 +1,13 @@
 //! How far values moved, and what can still be learned from them.
 
+use oblivio_base::stats::Spread;
+use oblivio_base::{Column, Error, Result, Values, Watch};
+
 use super::apply::{Maps, Release};
 use super::report::{ColumnReport, Utility};
 use super::study::ReleaseRows;
 use crate::audit::{AdversarySettings, Resampling, adversary, prepared};
-use crate::column::{Column, Values};
-use crate::error::{Error, Result};
 use crate::sensitive::Kind;
-use crate::spread::Spread;
-use crate::watch::Watch;
 
 /// The most columns that are told from the others where no target is named.
 const MOST_TOLD: usize = 8;

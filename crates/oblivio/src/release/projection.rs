@@ -1,24 +1,20 @@
 //! All columns together: the row whose features are nearest to oblivious ones.
 
 use faer::MatRef;
+use oblivio_base::stats::Spread;
+use oblivio_base::{Column, Error, Points, Result, Warning, Watch, random};
 use serde::{Deserialize, Serialize};
 
 use super::form::{ColumnForm, Form, ReadColumn};
 use super::report::{ReleaseCertificate, ReleasePathPoint};
 use super::settings::{Discrete, ProjectionRule};
 use crate::audit::{HsicSettings, HsicSide, Resampling, hsic, prepared};
-use crate::column::Column;
 use crate::conditional_mean::ConditionalMean;
-use crate::error::{Error, Result, Warning};
 use crate::kernel::Kernel;
 use crate::landmarks::{Components, FeatureMap};
 use crate::manifold::{Certify, Manifold, ManifoldParts, Projected, Region, Search, Span, Stepped};
 use crate::partition::{Assignment, Partition, Smooth};
-use crate::points::Points;
-use crate::random;
 use crate::sensitive::{Kind, Sensitive};
-use crate::spread::Spread;
-use crate::watch::Watch;
 
 /// More reference rows than this are stood for by landmarks, unless their number is given.
 const MOST_EXACT: usize = 5000;

@@ -1,12 +1,12 @@
 //! Conditional quantile repair of a column of numbers.
 
+use oblivio_base::Result;
 use serde::{Deserialize, Serialize};
 
 use super::conditional::{Conditional, Reference, rank};
 use super::draw::{Draws, Purpose};
 use super::steps::Steps;
 use crate::align::Distribution;
-use crate::error::Result;
 use crate::partition::{Assignment, Partition};
 
 /// Ranks at which the quantiles of a barycentre are kept, where there are no cells to add up.

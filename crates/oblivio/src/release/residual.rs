@@ -2,13 +2,13 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
+use oblivio_base::stats::Spread;
+use oblivio_base::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::conditional::Reference;
 use crate::align::{ByCell, Distribution};
-use crate::error::{Error, Result};
 use crate::partition::{Assignment, Partition, Smooth};
-use crate::spread::Spread;
 
 /// $x - t\,(E_n(x \mid s) - E_nx)$
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,14 +1,12 @@
 //! What is to be released, and how.
 
+use oblivio_base::choice::check_strength;
+use oblivio_base::encoder::find;
+use oblivio_base::{Column, Error, Named, Result, Values};
 use serde::{Deserialize, Serialize};
 
-use crate::column::{Column, Values};
-use crate::encoder::find;
-use crate::error::{Error, Result};
 use crate::kernel::{Gamma, Kernel};
 use crate::landmarks::Components;
-use crate::named::Named;
-use crate::oblivious::check_strength;
 use crate::partition::{Missing, PartitionRule};
 
 /// How the values of a release are made.

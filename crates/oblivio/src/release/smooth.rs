@@ -6,12 +6,12 @@ use std::hash::{Hash, Hasher};
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
+use oblivio_base::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::steps::{Steps, StepsRef};
 use crate::align::{Distribution, Regression};
-use crate::error::{Error, Result};
 
 /// The share of all rows' distribution in that of a row: values that a regression says nobody has stay apart when they come.
 const MARGINAL: f64 = 0.01;

@@ -1,20 +1,17 @@
 //! What a release does to rows that it was not fitted on.
 
+use oblivio_base::points::check_weights;
+use oblivio_base::{Column, Error, Named, Result, UnseenCategory, Warning, Watch, random};
+
 use super::apply::{Maps, Release, Released};
 use super::columns::ColumnMap;
 use super::measures::{column_reports, utility};
 use super::report::ReleaseReport;
 use super::settings::{MissingFeatures, ReleaseMethod, ReleaseSettings};
 use crate::audit::{Audit, AuditRows, AuditSettings};
-use crate::column::Column;
-use crate::error::{Error, Result, Warning};
 use crate::frontier::{Parts, split};
-use crate::named::Named;
-use crate::partition::{PartitionRule, Policies, UnseenCategory};
-use crate::points::check_weights;
-use crate::random;
+use crate::partition::{PartitionRule, Policies};
 use crate::sensitive::Sensitive;
-use crate::watch::Watch;
 
 /// The rows of a study: columns of equal length.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,8 +2,9 @@
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 
+use oblivio_base::Result;
+
 use super::{Sampler, SimulatedTable, check, numbers};
-use crate::error::Result;
 
 /// $S, V \sim N(0, 1)$ independent and $X = cS + \sqrt{1 - c^2}\,V$, so that X is standard normal, too.
 ///
@@ -78,7 +79,7 @@ mod tests {
     use super::super::Simulation::{Gaussian, UncorrelatedSine, UncorrelatedSquare};
     use super::super::tests::{assert_mean, products, values};
     use super::*;
-    use crate::error::Error;
+    use oblivio_base::Error;
 
     const ROWS: usize = 40_000;
 

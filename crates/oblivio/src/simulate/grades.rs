@@ -1,7 +1,8 @@
 //! The data of the classification experiment.
 
+use oblivio_base::Result;
+
 use super::{Generator, Sampler, SimulatedTable, check, indicator, numbers};
-use crate::error::Result;
 
 /// The range of original grades.
 const LOWEST: f64 = 1.0;
@@ -126,7 +127,7 @@ mod tests {
     use super::super::Simulation::Grades;
     use super::super::tests::{assert_mean, products, values};
     use super::*;
-    use crate::error::Error;
+    use oblivio_base::Error;
 
     const ROWS: usize = 40_000;
     const OFTEN: f64 = 0.9;

@@ -10,6 +10,7 @@ mod ridge;
 
 use std::iter;
 
+use oblivio_base::{Column, Error, Result, random};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
@@ -17,9 +18,6 @@ use rand_distr::StandardNormal;
 pub use self::examples::GaussianParameters;
 pub use self::grades::GradesParameters;
 pub use self::ridge::RidgeParameters;
-use crate::column::Column;
-use crate::error::{Error, Result};
-use crate::random;
 
 /// Rows of a batch.
 const BATCH: usize = 8192;

@@ -1,7 +1,8 @@
 //! The data of the ridge experiments.
 
+use oblivio_base::Result;
+
 use super::{Sampler, SimulatedTable, check, numbers};
-use crate::error::Result;
 
 /// $S, U \sim U[-5, 5]$ and $X = \gamma U + (1-\gamma)S$; then $Y = X^2 + \varepsilon$ in experiment 1 and
 /// $Y = X^2 + S^2 + \varepsilon$ in experiment 2, with normal ε.
@@ -80,7 +81,7 @@ mod tests {
     use super::super::Simulation::{Ridge1, Ridge2};
     use super::super::tests::{assert_mean, products, values};
     use super::*;
-    use crate::error::Error;
+    use oblivio_base::Error;
 
     const ROWS: usize = 40_000;
 

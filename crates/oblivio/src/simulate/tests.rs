@@ -1,5 +1,6 @@
+use oblivio_base::Values;
+
 use super::*;
-use crate::column::Values;
 
 /// The numbers of a column.
 pub(super) fn values<'t>(table: &'t SimulatedTable, name: &str) -> &'t [f64] {

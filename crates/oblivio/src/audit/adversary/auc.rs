@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use rand::RngExt;
 
-    use crate::random::{Stream, generator};
+    use oblivio_base::random::{Stream, generator};
 
     fn by_pairs(scores: &[f64], weights: &[f64], positive: &[bool]) -> f64 {
         let (mut above, mut all) = (0.0, 0.0);

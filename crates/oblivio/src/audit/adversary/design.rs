@@ -2,15 +2,11 @@
 
 use std::cmp::Reverse;
 
+use oblivio_base::{Column, Encoder, Points, Result, Scaling, UnseenCategory, Values, Watch};
+
 use super::{AdversaryKind, AdversarySettings};
-use crate::column::{Column, Values};
-use crate::encoder::{Encoder, Scaling};
-use crate::error::Result;
 use crate::kernel::{Gamma, Kernel};
 use crate::landmarks::{Components, FeatureMap};
-use crate::partition::UnseenCategory;
-use crate::points::Points;
-use crate::watch::Watch;
 
 /// Features of rows, row after row.
 pub(super) struct Design {

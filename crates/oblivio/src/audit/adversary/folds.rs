@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use oblivio_base::random;
+use oblivio_base::random::Stream;
 use rand::seq::SliceRandom;
-
-use crate::random::{self, Stream};
 
 /// The rows in the order of their folds.
 pub(super) struct Folds {

@@ -9,20 +9,16 @@ mod target;
 #[cfg(test)]
 mod tests;
 
+use oblivio_base::encoder::complete;
+use oblivio_base::points::check_weights;
+use oblivio_base::{Column, Error, Named, Result, Values, Watch, random};
 use serde::{Deserialize, Serialize};
 
 use self::study::Study;
 use self::target::{Levels, Numbers};
 use super::measure::{Measure, Measured};
 use super::resampling::Resampling;
-use crate::column::{Column, Values};
-use crate::encoder::complete;
-use crate::error::{Error, Result};
-use crate::named::Named;
-use crate::points::check_weights;
-use crate::random;
 use crate::sensitive::Kind;
-use crate::watch::Watch;
 
 /// What an adversary can see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

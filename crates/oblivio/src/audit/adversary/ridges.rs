@@ -2,10 +2,10 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par, Side};
+use oblivio_base::{Error, Result};
 use rayon::prelude::*;
 
 use super::folds::Folds;
-use crate::error::{Error, Result};
 
 /// Ridge regressions that differ in the fold they have not seen, decomposed once for all targets.
 pub(super) struct Ridges<'a> {

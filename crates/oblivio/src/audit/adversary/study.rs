@@ -1,5 +1,6 @@
 //! The course of an adversary's work: features, folds, predictions, level, interval.
 
+use oblivio_base::{Column, Result, Watch};
 use rayon::prelude::*;
 
 use super::design::Design;
@@ -9,9 +10,6 @@ use super::target::{Levels, Numbers, Target, Verdict};
 use super::{Adversary, AdversaryScore, AdversarySettings};
 use crate::audit::measure::{Measured, Null};
 use crate::audit::resampling::Resampling;
-use crate::column::Column;
-use crate::error::Result;
-use crate::watch::Watch;
 
 /// Targets regressed at a time: enough for fast products of matrices.
 const TARGETS: usize = 32;

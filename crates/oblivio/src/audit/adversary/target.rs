@@ -2,13 +2,13 @@
 
 use std::cmp::Reverse;
 
+use oblivio_base::encoder::complete;
+use oblivio_base::stats::Spread;
+use oblivio_base::{Column, Result};
+
 use super::auc::Ranking;
 use super::folds::Folds;
 use super::ridges::Held;
-use crate::column::Column;
-use crate::encoder::complete;
-use crate::error::Result;
-use crate::spread::Spread;
 
 /// A sensitive column as numbers to regress on.
 pub(super) trait Target: Sized + Sync {

@@ -1,11 +1,11 @@
 use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
+use oblivio_base::random::{Stream, numbered};
 use rand::RngExt;
 
 use super::folds::Folds;
 use super::ridges::{PENALTIES, Ridges};
 use super::*;
-use crate::random::{Stream, numbered};
 
 fn noise(number: usize, rows: usize) -> Vec<f64> {
     let mut random = numbered(2, Stream::Simulation, number);

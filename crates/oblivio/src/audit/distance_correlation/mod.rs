@@ -5,6 +5,8 @@ mod tail;
 #[cfg(test)]
 mod tests;
 
+use oblivio_base::points::check_weights;
+use oblivio_base::{Error, Result, Watch, random};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +14,6 @@ use self::pairs::{Moments, Pairs};
 use self::tail::chi_square_tail;
 use super::measure::{Measure, Measured, Null};
 use super::resampling::{Resampling, quantile};
-use crate::error::{Error, Result};
-use crate::points::check_weights;
-use crate::random;
-use crate::watch::Watch;
 
 /// The distance correlation of two columns, in its two forms.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

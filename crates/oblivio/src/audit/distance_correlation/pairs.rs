@@ -1,8 +1,7 @@
 //! Sums over all pairs of rows in O(n log n).
 
+use oblivio_base::stats::Spread;
 use rayon::prelude::*;
-
-use crate::spread::Spread;
 
 /// Two columns, each in its own order, ready for any weights and any shuffle of the second.
 pub(super) struct Pairs {

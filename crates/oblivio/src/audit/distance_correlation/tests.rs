@@ -1,7 +1,7 @@
+use oblivio_base::random::{Stream, numbered};
 use rand::RngExt;
 
 use super::*;
-use crate::random::{Stream, numbered};
 
 fn noise(number: usize, rows: usize) -> Vec<f64> {
     let mut random = numbered(1, Stream::Simulation, number);

@@ -6,12 +6,11 @@ use std::ops::Range;
 use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Accum, Mat, MatMut, MatRef, Par, Side};
+use oblivio_base::{Error, Result, Watch};
 use rayon::prelude::*;
 
 use super::pivots::{Pivots, Stop};
 use super::reading::Reading;
-use crate::error::{Error, Result};
-use crate::watch::Watch;
 
 /// Features $f(x_i)$ with $\langle f(x_i), f(x_j)\rangle$ the centred kernel: their weighted mean is 0 and their weighted
 /// covariance is diagonal.

@@ -4,13 +4,12 @@ use std::ops::Range;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
+use oblivio_base::{Result, Watch};
 use rayon::prelude::*;
 
 use super::factor::{CHUNK, Factor, by_blocks, padded, pieces, second_moments};
 use super::pair::Draws;
 use super::totals::{Totals, normalized};
-use crate::error::Result;
-use crate::watch::Watch;
 
 /// The features' covariance $C = \sum_ip_if_ig_i^\top$ and what else one pass over the rows gives.
 pub(super) struct Cross {

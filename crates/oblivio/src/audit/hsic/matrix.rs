@@ -4,14 +4,13 @@ use std::ops::Range;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
+use oblivio_base::{Result, Watch};
 use rayon::prelude::*;
 
 use super::factor::Factor;
 use super::pair::Draws;
 use super::reading::Reading;
 use super::totals::{Totals, normalized};
-use crate::error::Result;
-use crate::watch::Watch;
 
 /// The centred kernel $(I - 1p^\top)K(I - p1^\top)$ with p the rows' shares of the weight: symmetric, row after row.
 #[derive(Clone, Debug)]

@@ -16,6 +16,7 @@ mod side;
 mod tests;
 mod totals;
 
+use oblivio_base::{Error, Result, Watch};
 use serde::{Deserialize, Serialize};
 
 use self::gamma::GammaFit;
@@ -24,8 +25,6 @@ use self::reading::Reading;
 pub use self::side::HsicSide;
 use self::totals::{Totals, normalized};
 use super::{Measure, Measured, Null, Resampling};
-use crate::error::{Error, Result};
-use crate::watch::Watch;
 
 /// How HSIC is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

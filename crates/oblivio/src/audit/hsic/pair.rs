@@ -3,14 +3,13 @@
 use std::borrow::Cow;
 
 use faer::Mat;
+use oblivio_base::{Result, Watch};
 
 use super::factors::{self, Cross};
 use super::matrix::{self, Matrix};
 use super::side::{Form, HsicSide};
 use super::totals::Totals;
 use crate::audit::Resampling;
-use crate::error::Result;
-use crate::watch::Watch;
 
 /// Two sides that vary.
 pub(super) struct Pair<'a> {

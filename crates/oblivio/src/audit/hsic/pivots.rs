@@ -1,12 +1,11 @@
 //! Landmarks by pivoted Cholesky, and the factor they give.
 
 use faer::Mat;
+use oblivio_base::random::{Stream, generator};
+use oblivio_base::{Result, Watch};
 use rand::RngExt;
 
 use super::reading::{Reading, cell_shares};
-use crate::error::Result;
-use crate::random::{Stream, generator};
-use crate::watch::Watch;
 
 /// Rows that stand for all, and the factor $F$ of the kernel matrix that they explain.
 pub(super) struct Pivots {

@@ -3,16 +3,13 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use oblivio_base::encoder::complete;
+use oblivio_base::stats::Spread;
+use oblivio_base::{Column, Error, Points, Result, Values, Watch};
 use rayon::prelude::*;
 
-use crate::column::{Column, Values};
-use crate::encoder::complete;
-use crate::error::{Error, Result};
 use crate::kernel::{Kernel, KernelMatrix};
-use crate::points::Points;
 use crate::sensitive::Kind;
-use crate::spread::Spread;
-use crate::watch::Watch;
 
 /// Observations $(x, c)$ of numbers and a combination of categories, and their kernel
 /// $$k((x, c), (x', c')) = \exp(-\gamma\|x - x'\|^2)\,1\{c = c'\}.$$

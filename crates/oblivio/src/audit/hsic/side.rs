@@ -1,14 +1,13 @@
 //! One side of a comparison.
 
+use oblivio_base::points::check_weights;
+use oblivio_base::{Column, Error, Result, Watch};
+
 use super::HsicSettings;
 use super::factor::Factor;
 use super::matrix::Matrix;
 use super::reading::Reading;
-use crate::column::Column;
-use crate::error::{Error, Result};
-use crate::points::check_weights;
 use crate::sensitive::Kind;
-use crate::watch::Watch;
 
 /// One side of a comparison by HSIC: columns under a kernel, ready to be held against any number of others.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
+use oblivio_base::{Column, Values};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::side::Form;
 use super::*;
-use crate::column::{Column, Values};
 use crate::sensitive::Kind;
 
 fn numbers(rows: usize, seed: u64) -> Vec<f64> {
@@ -25,7 +25,7 @@ fn number(values: &[f64]) -> Column {
 }
 
 fn category(codes: &[u32]) -> Column {
-    let last = codes.iter().filter(|c| **c != crate::column::MISSING).max();
+    let last = codes.iter().filter(|c| **c != oblivio_base::MISSING).max();
     Column {
         name: "category".into(),
         values: Values::Categories {
@@ -304,7 +304,7 @@ fn values_do_not_depend_on_how_rows_and_columns_are_written() {
     // A missing category is one like the others.
     let missing: Vec<u32> = groups
         .iter()
-        .map(|&g| if g == 2 { crate::column::MISSING } else { g })
+        .map(|&g| if g == 2 { oblivio_base::MISSING } else { g })
         .collect();
     same(
         found(&side(&[number(&x)]), &side(&[category(&missing)])),

@@ -1,8 +1,9 @@
 //! How good a solution is, from nothing but itself.
 
+use oblivio_base::Named;
+
 use super::{Certificate, Margins, SvmSolver};
 use crate::learn::{Intercept, dot};
-use crate::named::Named;
 
 /// Brings coefficients $a_i = \alpha_i y_i$ into the box $0 \le \alpha_i \le C_i$ and, with an intercept, onto $\sum_i a_i = 0$.
 pub(super) fn make_feasible(problem: &Margins, coefficients: &mut [f64]) {

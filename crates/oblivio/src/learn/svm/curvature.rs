@@ -3,14 +3,13 @@
 use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Mat, MatMut, MatRef};
+use oblivio_base::{Result, Watch};
 
 use super::interior::{Curvature, Images, Norms, Step};
-use crate::error::Result;
 use crate::gram::{FeatureRows, Gram};
 use crate::learn::scaled::Scaled;
 use crate::learn::system::{cholesky, substitute, threads};
 use crate::learn::{Intercept, dot};
-use crate::watch::Watch;
 
 /// Sees where a block of rows starts, its features, and whether it takes part in the intercept.
 type Block<'a> = dyn FnMut(usize, MatRef<'_, f64>, bool) -> Result<()> + 'a;

@@ -1,10 +1,10 @@
 //! A whole symmetric matrix in memory.
 
-use crate::error::Result;
+use oblivio_base::{Result, Watch};
+
 use crate::gram::Gram;
 use crate::kernel::Lower;
 use crate::learn::dot;
-use crate::watch::Watch;
 
 /// Both triangles, so that rows are contiguous.
 pub(super) struct Held {

@@ -8,11 +8,11 @@
 
 use std::ops::Range;
 
+use oblivio_base::{Result, Watch};
+
 use super::Margins;
 use super::certificate;
-use crate::error::Result;
 use crate::learn::{Intercept, dot};
-use crate::watch::Watch;
 
 /// The linear algebra of a step.
 pub(super) trait Curvature {

@@ -2,15 +2,14 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Side};
+use oblivio_base::{Error, Result, Watch};
 
 use super::curvature::Passes;
 use super::interior::{Answer, Program};
 use super::{Certificate, Margins, Svm, SvmSolver, certificate};
-use crate::error::{Error, Result};
 use crate::gram::FeatureRows;
 use crate::learn::dot;
 use crate::learn::system::threads;
-use crate::watch::Watch;
 
 /// What was found from features.
 #[derive(Clone, Debug, PartialEq)]

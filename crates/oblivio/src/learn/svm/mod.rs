@@ -14,6 +14,7 @@ mod rows;
 mod smo;
 
 use faer::MatRef;
+use oblivio_base::{Error, Named, Result, Watch};
 
 pub use self::linear::LinearClassified;
 pub(super) use self::linear::add_product;
@@ -24,11 +25,8 @@ use self::interior::{Answer, Curvature, Program};
 use self::rows::Rows;
 use super::lowrank;
 use super::ridge::Intercept;
-use crate::error::{Error, Result};
 use crate::gram::Gram;
 use crate::kernel::Lower;
-use crate::named::Named;
-use crate::watch::Watch;
 
 /// A problem with two classes.
 #[derive(Clone, Copy, Debug)]

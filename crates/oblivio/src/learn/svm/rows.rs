@@ -1,10 +1,9 @@
 //! Rows of a Gram matrix with their columns in the order that shrinking puts them in.
 
+use oblivio_base::{Result, Watch};
 use rayon::prelude::*;
 
-use crate::error::Result;
 use crate::gram::Gram;
-use crate::watch::Watch;
 
 /// The most orders that are remembered; past them nothing is shrunk.
 const MOST_ORDERS: usize = 64;

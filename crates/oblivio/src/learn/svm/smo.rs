@@ -4,13 +4,13 @@
 //! $\sum_i a_i = 0$. Its gradient is the residual $s = y - \mathcal O a$. The solution is reached where, for some c, no coefficient
 //! with $s_i > c$ can grow and none with $s_i < c$ can fall; c is the intercept.
 
+use oblivio_base::{Result, Watch};
+
 use super::certificate;
 use super::passes::{Alone, Extremes, Gain, Partner, Update, View, curvature};
 use super::rows::Rows;
 use super::{Margins, SMALL};
-use crate::error::Result;
 use crate::learn::Intercept;
-use crate::watch::Watch;
 
 /// The violation at which all rows are looked at first, and by how much it falls each time the gap is still too wide.
 const FIRST_GOAL: f64 = 1e-2;

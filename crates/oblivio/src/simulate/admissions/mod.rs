@@ -32,9 +32,9 @@
 //! interview over age), by two sensitive columns together (hours over age differ by sex) or mainly in the spread (gpa).
 //! Preparation and hours matter for success itself, so a good predictor of it depends on S.
 
+use oblivio_base::{Column, Result};
+
 use super::{Generator, Sampler, SimulatedTable, indicator, numbers};
-use crate::column::Column;
-use crate::error::Result;
 
 const SEXES: [&str; 3] = ["F", "M", "X"];
 const SEX_SHARES: [f64; 3] = [0.51, 0.47, 0.02];

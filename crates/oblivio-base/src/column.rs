@@ -28,7 +28,7 @@ pub enum Values {
 }
 
 /// No table has more rows: so many are exact as a double, and sums of a few such counts are no overflow.
-pub(crate) const MOST_ROWS: usize = 1 << 52;
+pub const MOST_ROWS: usize = 1 << 52;
 /// One value of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'v> {
@@ -41,7 +41,9 @@ pub enum Value<'v> {
 }
 
 impl Value<'_> {
-    pub(crate) fn is_missing(self) -> bool {
+    /// Whether there is no value.
+    #[inline]
+    pub fn is_missing(self) -> bool {
         match self {
             Self::Number(value) => value.is_nan(),
             Self::Text(_) => false,
@@ -50,7 +52,8 @@ impl Value<'_> {
     }
 
     /// The finite number that the value is, or reads as.
-    pub(crate) fn finite(self) -> Option<f64> {
+    #[inline]
+    pub fn finite(self) -> Option<f64> {
         let number = match self {
             Self::Number(value) => Some(value),
             Self::Text(text) => number(text),
@@ -62,13 +65,14 @@ impl Value<'_> {
 
 /// The places of categories, found by their text or by the number that they are.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LevelMap {
+pub struct LevelMap {
     texts: HashMap<String, u32>,
     numbers: HashMap<u64, u32>,
 }
 
 impl LevelMap {
-    pub(crate) fn new(levels: &[String]) -> Self {
+    /// The places of these categories.
+    pub fn new(levels: &[String]) -> Self {
         let mut map = Self::default();
         for (level, place) in levels.iter().zip(0..) {
             map.texts.insert(level.clone(), place);
@@ -83,7 +87,8 @@ impl LevelMap {
     }
 
     /// The place of a value that is not missing.
-    pub(crate) fn find(&self, value: Value) -> Option<u32> {
+    #[inline]
+    pub fn find(&self, value: Value) -> Option<u32> {
         match value {
             Value::Text(text) => self.texts.get(text),
             // Adding zero makes -0 and 0 one value.
@@ -210,7 +215,7 @@ impl Column {
     }
 
     /// The categories that rows have, in the order a person would put them.
-    pub(crate) fn sorted_levels(&self) -> Vec<String> {
+    pub fn sorted_levels(&self) -> Vec<String> {
         let (levels, codes) = self.to_categories();
         let mut used = vec![false; levels.len()];
         for &code in codes.iter().filter(|&&code| code != MISSING) {
@@ -226,7 +231,7 @@ impl Column {
     }
 
     /// The sorted categories that rows have, and each row's place among them or [`MISSING`].
-    pub(crate) fn sorted_categories(&self) -> (Vec<String>, Vec<u32>) {
+    pub fn sorted_categories(&self) -> (Vec<String>, Vec<u32>) {
         let sorted = self.sorted_levels();
         let (levels, codes) = self.to_categories();
         let place = |level: &String| sorted.iter().position(|other| other == level);
@@ -266,7 +271,7 @@ fn positions<T>(values: &[T], test: impl Fn(&T) -> bool) -> Vec<usize> {
 }
 
 /// Sorts categories as a person would: whole numbers by value, then text by letter.
-pub(crate) fn sort_levels(levels: &mut [String]) {
+pub fn sort_levels(levels: &mut [String]) {
     let number = |level: &str| level.parse::<i64>().ok();
     levels.sort_by(|a, b| match (number(a), number(b)) {
         (Some(a), Some(b)) => a.cmp(&b),

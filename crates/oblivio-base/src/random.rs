@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// What the numbers are for. Each purpose has its own stream, so that one choice does not move another.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Stream {
+pub enum Stream {
     /// Simulated tables.
     Simulation = 0,
     /// The split into training and reference rows.
@@ -36,14 +36,15 @@ pub(crate) enum Stream {
     Order = 10,
 }
 
-pub(crate) fn generator(seed: u64, stream: Stream) -> ChaCha8Rng {
+/// The generator of a seed for one purpose.
+pub fn generator(seed: u64, stream: Stream) -> ChaCha8Rng {
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     generator.set_stream(stream as u64);
     generator
 }
 
 /// One of many generators for the same purpose: their numbers have nothing to do with each other.
-pub(crate) fn numbered(seed: u64, stream: Stream, number: usize) -> ChaCha8Rng {
+pub fn numbered(seed: u64, stream: Stream, number: usize) -> ChaCha8Rng {
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     generator.set_stream(stream as u64 | (number as u64 + 1) << 8);
     generator
@@ -66,7 +67,7 @@ pub fn sample(rows: &[usize], size: usize, seed: u64) -> Vec<usize> {
 /// A row's random number depends on the seed and its place in the stream alone, so that parts of a stream can be drawn from
 /// apart and be joined: the sample is the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Draw {
+pub struct Draw {
     size: usize,
     seed: u64,
     generator: ChaCha8Rng,
@@ -79,24 +80,27 @@ pub(crate) struct Draw {
 }
 
 /// The random number of a row, and the row's number among those of the part.
-pub(crate) type Ticket = (u64, usize);
+pub type Ticket = (u64, usize);
 
 /// What becomes of the next row of a stream.
-pub(crate) enum Drawn {
+pub enum Drawn {
+    /// The row is not drawn.
     No,
+    /// The row is drawn.
     Yes,
     /// In place of this one.
     Instead(usize),
 }
 
 impl Draw {
-    pub(crate) fn new(size: usize, seed: u64) -> Self {
+    /// A draw of `size` rows from a whole stream.
+    pub fn new(size: usize, seed: u64) -> Self {
         Self::part(size, seed, 0, None)
     }
 
     /// The draw from a part of a stream that begins at row `start`. If the stream is known to have `total` rows, those that
     /// have no chance are not kept at all.
-    pub(crate) fn part(size: usize, seed: u64, start: usize, total: Option<usize>) -> Self {
+    pub fn part(size: usize, seed: u64, start: usize, total: Option<usize>) -> Self {
         let mut generator = generator(seed, Stream::Survey);
         // Two words of the stream for each row.
         generator.set_word_pos(2 * start as u128);
@@ -117,7 +121,8 @@ impl Draw {
     }
 
     /// Whether the next row belongs to the sample so far.
-    pub(crate) fn next(&mut self) -> Drawn {
+    #[inline]
+    pub fn next(&mut self) -> Drawn {
         let ticket = (self.generator.next_u64(), self.rows);
         self.rows += 1;
         if ticket.0 > self.most {
@@ -143,7 +148,7 @@ impl Draw {
 
     /// Goes on with the sample of the part that follows: of each of its rows the number there, the number from now on, and what
     /// becomes of it. Nothing if the part does not follow.
-    pub(crate) fn join(&mut self, later: &Self) -> Option<Vec<(usize, usize, Drawn)>> {
+    pub fn join(&mut self, later: &Self) -> Option<Vec<(usize, usize, Drawn)>> {
         let follows = later.start == self.start + self.rows
             && (later.size, later.seed) == (self.size, self.seed);
         if !follows {
@@ -161,19 +166,19 @@ impl Draw {
     }
 
     /// The tickets of the sample so far, by their rows.
-    pub(crate) fn tickets(&self) -> Vec<Ticket> {
+    pub fn tickets(&self) -> Vec<Ticket> {
         let mut tickets: Vec<Ticket> = self.kept.iter().copied().collect();
         tickets.sort_unstable_by_key(|(_, row)| *row);
         tickets
     }
 
     /// The seed, the place of the first row, and how many there were.
-    pub(crate) fn extent(&self) -> (u64, usize, usize) {
+    pub fn extent(&self) -> (u64, usize, usize) {
         (self.seed, self.start, self.rows)
     }
 
     /// A draw that goes on from these tickets.
-    pub(crate) fn resumed(
+    pub fn resumed(
         size: usize,
         (seed, start, rows): (u64, usize, usize),
         tickets: Vec<Ticket>,
@@ -187,7 +192,7 @@ impl Draw {
     }
 
     /// The rows of the sample, ascending.
-    pub(crate) fn finish(self) -> Vec<usize> {
+    pub fn finish(self) -> Vec<usize> {
         self.tickets().into_iter().map(|(_, row)| row).collect()
     }
 }

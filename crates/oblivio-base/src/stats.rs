@@ -5,13 +5,16 @@ use serde::{Deserialize, Serialize};
 /// The weighted mean of numbers and $\sum w(v - \bar v)^2$, without cancellation: the same numbers in the same order give the
 /// same bits.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Spread {
+pub struct Spread {
+    /// $\sum w$
     #[serde(with = "bits")]
-    pub(crate) weight: f64,
+    pub weight: f64,
+    /// $\bar v$
     #[serde(with = "bits")]
-    pub(crate) mean: f64,
+    pub mean: f64,
+    /// $\sum w(v - \bar v)^2$
     #[serde(with = "bits")]
-    pub(crate) squares: f64,
+    pub squares: f64,
 }
 
 /// Numbers as their bits: a sum may be infinite, which JSON has no word for.
@@ -30,7 +33,8 @@ mod bits {
 
 impl Spread {
     /// Adds a number; a weight of zero adds nothing.
-    pub(crate) fn add(&mut self, value: f64, weight: f64) {
+    #[inline]
+    pub fn add(&mut self, value: f64, weight: f64) {
         if weight > 0.0 {
             self.weight += weight;
             let before = value - self.mean;
@@ -40,7 +44,8 @@ impl Spread {
     }
 
     /// Adds the numbers of another: $\sum w(v - \bar v)^2$ of both is that of each and $\frac{W_1W_2}{W_1 + W_2}(\bar v_1 - \bar v_2)^2$.
-    pub(crate) fn merge(&mut self, other: Self) {
+    #[inline]
+    pub fn merge(&mut self, other: Self) {
         if other.weight > 0.0 {
             let apart = other.mean - self.mean;
             let share = other.weight / (self.weight + other.weight);
@@ -51,7 +56,8 @@ impl Spread {
     }
 
     /// The mean squared distance from the mean.
-    pub(crate) fn variance(&self) -> f64 {
+    #[inline]
+    pub fn variance(&self) -> f64 {
         self.squares / self.weight
     }
 }

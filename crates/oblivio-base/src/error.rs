@@ -8,7 +8,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// An input the engine refuses, or a computation it could not finish.
 ///
 /// Every variant carries the numbers and names a caller needs to find the offending value.
-/// A solver that stops early is not an error: it reports its [`Effort`](crate::learn::Effort).
+/// A solver that stops early is not an error: it reports its `Effort`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "each field is named in its variant's sentence")]
@@ -260,6 +260,17 @@ fn few(cells: &[(String, usize)]) -> String {
     words.join(", ")
 }
 
+/// The first few of many names.
+pub fn listed(names: &[String]) -> String {
+    const MOST: usize = 8;
+    let first = names[..names.len().min(MOST)].join(", ");
+    if names.len() > MOST {
+        format!("{first}, … {} in all", names.len())
+    } else {
+        first
+    }
+}
+
 /// Something accepted that the user should know of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -313,7 +324,7 @@ pub enum Warning {
 
 impl Warning {
     /// Replaces numbers of features by their names, where there are such features.
-    pub(crate) fn name_features(&mut self, named: impl Fn(usize) -> Option<String>) {
+    pub fn name_features(&mut self, named: impl Fn(usize) -> Option<String>) {
         if let Self::ConstantFeatures { features } = self {
             for (feature, name) in features {
                 if let Some(known) = named(*feature) {

@@ -12,11 +12,11 @@ use crate::error::{Error, Result};
 /// Owned or borrowed: a matrix that is already row-major and finite is not copied.
 ///
 /// ```
-/// use oblivio::Points;
+/// use oblivio_base::Points;
 /// let points = Points::new(vec![0.0, 1.0, 2.0, 3.0], 2)?;
 /// assert_eq!(points.len(), 2);
 /// assert_eq!(points.row(1), [2.0, 3.0]);
-/// # Ok::<(), oblivio::Error>(())
+/// # Ok::<(), oblivio_base::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Points<'a> {
@@ -52,7 +52,7 @@ impl<'a> Points<'a> {
     }
 
     /// Points that were checked before, row by row; at least one.
-    pub(crate) fn of_rows(rows: &[&[f64]]) -> Points<'static> {
+    pub fn of_rows(rows: &[&[f64]]) -> Points<'static> {
         Points {
             values: Cow::Owned(rows.concat()),
             dim: rows.first().map_or(1, |row| row.len()),
@@ -60,26 +60,31 @@ impl<'a> Points<'a> {
     }
 
     /// The number of observations.
+    #[inline]
     pub fn len(&self) -> usize {
         self.values.len() / self.dim
     }
 
     /// Whether there is no observation.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
     /// The number of features.
+    #[inline]
     pub fn dim(&self) -> usize {
         self.dim
     }
 
     /// The features of one observation.
+    #[inline]
     pub fn row(&self, i: usize) -> &[f64] {
         &self.values[i * self.dim..(i + 1) * self.dim]
     }
 
     /// All values, row after row.
+    #[inline]
     pub fn values(&self) -> &[f64] {
         &self.values
     }
@@ -133,7 +138,7 @@ impl<'a> Points<'a> {
 }
 
 /// Refuses weights that do not say how often rows count.
-pub(crate) fn check_weights(weights: &[f64], rows: usize) -> Result<()> {
+pub fn check_weights(weights: &[f64], rows: usize) -> Result<()> {
     check_each_weight(weights, rows)?;
     if rows > 0 && weights.iter().all(|w| *w == 0.0) {
         return Err(wrong_weight("positive for some row", 0.0));
@@ -142,7 +147,7 @@ pub(crate) fn check_weights(weights: &[f64], rows: usize) -> Result<()> {
 }
 
 /// The same for some of the rows, which may all count nothing.
-pub(crate) fn check_each_weight(weights: &[f64], rows: usize) -> Result<()> {
+pub fn check_each_weight(weights: &[f64], rows: usize) -> Result<()> {
     if weights.len() != rows {
         return Err(Error::Length {
             what: "the weights",

@@ -51,20 +51,33 @@ pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Opti
         .map(|(_, other)| other.to_owned())
 }
 
+/// Refuses a strength that is no share.
+pub fn check_strength(strength: f64) -> Result<()> {
+    if (0.0..=1.0).contains(&strength) {
+        Ok(())
+    } else {
+        Err(Error::InvalidParameter {
+            name: "strength",
+            expected: "between 0 and 1",
+            value: strength.to_string(),
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::Mode;
+    use crate::Scaling;
 
     #[test]
     fn names_are_read_back_and_mistakes_list_the_choices() {
-        for (name, mode) in Mode::NAMES {
-            assert_eq!(Mode::named(name).unwrap(), *mode);
-            assert_eq!(mode.name(), *name);
+        for (name, scaling) in Scaling::NAMES {
+            assert_eq!(Scaling::named(name).unwrap(), *scaling);
+            assert_eq!(scaling.name(), *name);
         }
         assert_eq!(
-            Mode::named("fair").unwrap_err().to_string(),
-            "mode `fair` is not known; choose one of: oblivious, m-oblivious, plain, sensitive-free"
+            Scaling::named("fair").unwrap_err().to_string(),
+            "scaling `fair` is not known; choose one of: standard, raw"
         );
     }
 

@@ -4,23 +4,27 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use crate::choice::{Named, nearest};
 use crate::column::{Column, LevelMap, Value, Values, sort_levels};
-use crate::error::{Error, Result, Warning};
-use crate::named::{Named, nearest};
-use crate::partition::{UnseenCategory, listed};
+use crate::error::{Error, Result, Warning, listed};
 use crate::points::Points;
-use crate::spread::Spread;
+use crate::stats::Spread;
 
 /// How the feature columns of a table become points; fitted once, then frozen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Encoder {
-    pub(crate) features: Vec<Feature>,
-    pub(crate) unseen: UnseenCategory,
+    features: Vec<Feature>,
+    unseen: UnseenCategory,
 }
 
+/// How one column becomes features of the points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Feature {
+#[allow(
+    missing_docs,
+    reason = "the fields are named in their variant's sentence"
+)]
+pub enum Feature {
     /// (v − mean)/scale
     Number { name: String, mean: f64, scale: f64 },
     /// One indicator per level.
@@ -29,7 +33,7 @@ pub(crate) enum Feature {
 
 /// An encoder being learned from batches of rows: the same rows in the same order give the same encoder.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct EncoderLearner(Vec<(String, Seen)>);
+pub struct EncoderLearner(Vec<(String, Seen)>);
 
 /// What was seen of a column.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -41,7 +45,7 @@ enum Seen {
 
 impl EncoderLearner {
     /// Learns from more rows; all batches have the same columns.
-    pub(crate) fn update(&mut self, columns: &[Column], weights: &[f64]) -> Result<()> {
+    pub fn update(&mut self, columns: &[Column], weights: &[f64]) -> Result<()> {
         columns.iter().try_for_each(complete)?;
         if self.0.is_empty() {
             let seen = |column: &Column| match column.values {
@@ -67,12 +71,12 @@ impl EncoderLearner {
     }
 
     /// The names of the columns.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
     /// Takes in what another learned from other rows; `None` if their columns differ.
-    pub(crate) fn merge(&mut self, other: Self) -> Option<()> {
+    pub fn merge(&mut self, other: Self) -> Option<()> {
         if self.0.is_empty() {
             *self = other;
             return Some(());
@@ -94,7 +98,7 @@ impl EncoderLearner {
     }
 
     /// A remark if features are constant: numbers that do not vary, a single level.
-    pub(crate) fn constant(&self) -> Option<Warning> {
+    pub fn constant(&self) -> Option<Warning> {
         let mut features = Vec::new();
         let mut position = 0;
         for (name, seen) in &self.0 {
@@ -110,7 +114,8 @@ impl EncoderLearner {
         (!features.is_empty()).then_some(Warning::ConstantFeatures { features })
     }
 
-    pub(crate) fn finish(self, scaling: Scaling, unseen: UnseenCategory) -> Encoder {
+    /// The encoder of everything learned.
+    pub fn finish(self, scaling: Scaling, unseen: UnseenCategory) -> Encoder {
         let feature = |(name, seen)| match seen {
             Seen::Levels(levels) => {
                 let mut levels: Vec<String> = levels.into_iter().collect();
@@ -182,6 +187,28 @@ impl Named for Scaling {
         &[("standard", Self::Standard), ("raw", Self::Raw)];
 }
 
+/// A category without reference rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnseenCategory {
+    /// Refuse, naming column and value.
+    #[default]
+    Error,
+    /// The mean of all reference rows: nothing is taken out.
+    Population,
+    /// A mean of zero: the paper's rule, for reproduction only.
+    Zero,
+}
+
+impl Named for UnseenCategory {
+    const WHAT: &'static str = "the policy for unknown categories";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("error", Self::Error),
+        ("population", Self::Population),
+        ("zero", Self::Zero),
+    ];
+}
+
 impl Feature {
     fn name(&self) -> &str {
         match self {
@@ -236,6 +263,16 @@ impl Encoder {
         self.features.iter().all(|feature| {
             matches!(feature, Feature::Number { mean, scale, .. } if *mean == 0.0 && *scale == 1.0)
         })
+    }
+
+    /// The columns, in the order of the points' features.
+    pub fn features(&self) -> &[Feature] {
+        &self.features
+    }
+
+    /// The answer to categories that turn up later.
+    pub fn unseen(&self) -> UnseenCategory {
+        self.unseen
     }
 
     /// The names of the columns needed.
@@ -318,7 +355,7 @@ impl Encoder {
     }
 
     /// Refuses what cannot have come from a fit (a damaged or hostile model file).
-    pub(crate) fn is_sound(&self) -> bool {
+    pub fn is_sound(&self) -> bool {
         self.features.iter().all(|feature| match feature {
             Feature::Number { mean, scale, .. } => {
                 mean.is_finite() && scale.is_finite() && *scale > 0.0
@@ -335,16 +372,18 @@ fn scaled(value: f64, mean: f64, scale: f64) -> f64 {
 
 /// The point of one row after the other, in memory that is taken once.
 #[derive(Clone, Debug)]
-pub(crate) struct EncoderRow {
+pub struct EncoderRow {
     /// For every column; empty for numbers.
     levels: Vec<LevelMap>,
-    pub(crate) point: Vec<f64>,
+    /// The point of the row that was encoded last.
+    pub point: Vec<f64>,
     /// How many values of the row were of unseen categories.
-    pub(crate) ignored: usize,
+    pub ignored: usize,
 }
 
 impl EncoderRow {
-    pub(crate) fn new(encoder: &Encoder) -> Self {
+    /// Takes the memory for rows of this encoder.
+    pub fn new(encoder: &Encoder) -> Self {
         let levels = |feature: &Feature| match feature {
             Feature::Number { .. } => LevelMap::default(),
             Feature::Categories { levels, .. } => LevelMap::new(levels),
@@ -357,7 +396,7 @@ impl EncoderRow {
     }
 
     /// Encodes the values of the encoder's columns; `None` for a row that [`encode`](Encoder::encode) refuses.
-    pub(crate) fn encode(&mut self, encoder: &Encoder, row: &[Value]) -> Option<()> {
+    pub fn encode(&mut self, encoder: &Encoder, row: &[Value]) -> Option<()> {
         self.point.fill(0.0);
         self.ignored = 0;
         let mut rest = &mut self.point[..];
@@ -387,7 +426,7 @@ fn is_category(value: Value) -> bool {
 }
 
 /// The column of that name.
-pub(crate) fn find<'t>(table: &'t [Column], name: &str) -> Result<&'t Column> {
+pub fn find<'t>(table: &'t [Column], name: &str) -> Result<&'t Column> {
     table
         .iter()
         .find(|column| column.name == name)
@@ -398,7 +437,7 @@ pub(crate) fn find<'t>(table: &'t [Column], name: &str) -> Result<&'t Column> {
 }
 
 /// Refuses missing and infinite values, by the column's name.
-pub(crate) fn complete(column: &Column) -> Result<()> {
+pub fn complete(column: &Column) -> Result<()> {
     if let Some(&row) = column.missing().first() {
         return Err(Error::MissingValues {
             column: column.name.clone(),

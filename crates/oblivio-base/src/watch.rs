@@ -33,7 +33,8 @@ impl Watch {
         )
     }
 
-    pub(crate) fn begin(&self, stage: &'static str, total: usize) -> Result<()> {
+    /// Begins a stage of `total` steps; an error if the work is to end.
+    pub fn begin(&self, stage: &'static str, total: usize) -> Result<()> {
         if let Ok(mut current) = self.stage.lock() {
             *current = stage;
         }
@@ -42,19 +43,26 @@ impl Watch {
         self.check()
     }
 
-    pub(crate) fn advance(&self) {
+    /// Counts one step as done.
+    #[inline]
+    pub fn advance(&self) {
         self.advance_by(1);
     }
 
-    pub(crate) fn advance_by(&self, steps: usize) {
+    /// Counts steps as done.
+    #[inline]
+    pub fn advance_by(&self, steps: usize) {
         self.done.fetch_add(steps, Ordering::Relaxed);
     }
 
-    pub(crate) fn is_interrupted(&self) -> bool {
+    /// Whether the work is to end.
+    #[inline]
+    pub fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
 
     /// An error if the work is to end.
+    #[inline]
     pub fn check(&self) -> Result<()> {
         if self.is_interrupted() {
             Err(Error::Interrupted)
