@@ -3,8 +3,8 @@
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use oblivio_base::{Points, Result, Watch};
+use oblivio_kernels::{Kernel, KernelMatrix};
 
-use crate::kernel::{Kernel, KernelMatrix};
 use crate::partition::{Assignment, Partition, Smooth};
 use crate::sensitive_free::Root;
 

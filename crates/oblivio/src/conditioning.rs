@@ -3,8 +3,8 @@
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par, Side};
 use oblivio_base::{Column, Error, Named, Points, Result, UnseenCategory, Warning, Watch, random};
+use oblivio_kernels::{Kernel, KernelMatrix};
 
-use crate::kernel::{Kernel, KernelMatrix};
 use crate::partition::{
     Binning, Block, CellCount, Choice, Coordinates, Estimator, KernelFeatures, Partition,
     PartitionRule, Smooth, Source, Uses, check_features, effective_rows,

@@ -6,14 +6,13 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 use oblivio_base::choice::check_strength;
 use oblivio_base::{Error, Points, Result, Warning, Watch};
+use oblivio_kernels::gram::dot;
+use oblivio_kernels::{Components, FeatureMap, Gamma, Kernel};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::fit::Training;
 use crate::gather::{Gather, Rows};
-use crate::kernel::{Gamma, Kernel};
-use crate::landmarks::{Components, FeatureMap};
-use crate::learn::dot;
 use crate::moments::{
     Batch, CellFeatures, Plan, PlanSettings, Sample, SensitiveRows, SmoothFeatures,
 };
@@ -345,12 +344,15 @@ impl CellShifts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::landmarks::tests::points;
     use oblivio_base::Column;
+    use oblivio_base::random;
+    use rand::RngExt;
 
     #[test]
     fn the_cells_have_equal_mean_features_after_and_not_before() {
-        let points = points(60, 3);
+        let mut random = random::generator(3, random::Stream::Simulation);
+        let values: Vec<f64> = (0..120).map(|_| random.random()).collect();
+        let points = Points::new(values, 2).unwrap();
         let groups = (0..60)
             .map(|i| f64::from(u8::from(points.row(i)[0] > 0.5)))
             .collect();

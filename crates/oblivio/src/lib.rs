@@ -18,7 +18,6 @@
 
 mod align;
 mod audit;
-mod basis;
 mod bound;
 mod classes;
 mod conditional_mean;
@@ -30,9 +29,6 @@ mod frontier;
 mod gather;
 mod gram;
 mod intervals;
-mod kernel;
-mod landmarks;
-pub mod learn;
 mod manifold;
 mod model;
 mod moments;
@@ -51,7 +47,6 @@ mod survey;
 
 pub use align::{AlignMethod, AlignRule, Alignment, Given};
 pub use audit::*;
-pub use basis::{Basis, Shape};
 pub use bound::*;
 pub use classes::{ClassWeights, Classes, Threshold};
 pub use conditional_mean::ConditionalMean;
@@ -62,24 +57,28 @@ pub use fit::{
     Settings, Solved, StreamFit, Summary, Training, Turned,
 };
 pub use frontier::*;
-pub use gram::{FeatureGram, FeatureRows, Gram, ROWS};
+pub use gram::FeatureGram;
 pub use intervals::{
     CellCoverage, Coverage, IntervalSource, Intervals, PredictionInterval, USUAL_COVERAGE,
 };
-pub use kernel::{Gamma, Kernel, KernelMatrix, Lower, Side, Smoothness};
-pub use landmarks::{Components, FeatureMap, Selection};
 pub use manifold::{Certify, LowerBound, Manifold, Projected, Region, Search, Span, Stepped};
 pub use model::{
     Card, Change, Checkpoint, Held, Holdings, KernelModel, KernelSettings, Labels, Loss, Model,
     ModelRefresh, Reduce, Reduction, Refreshed, Renewed, Roles, RowColumn, RowModel, RowPrediction,
     Step, Transformer, kind_of, version_of,
 };
-pub use moments::{Batch, Design, Moments, Plan, SensitiveRows};
+pub use moments::{Batch, Moments, Plan, SensitiveRows};
 pub use oblivio_base::column::category;
 pub use oblivio_base::random::{drawn, sample};
 pub use oblivio_base::{
     Column, Encoder, Error, MISSING, Named, Points, Result, Scaling, UnseenCategory, Value, Values,
     Warning, Watch, nearest,
+};
+pub use oblivio_kernels::gram::ROWS;
+pub use oblivio_kernels::learn::NormalEquations;
+pub use oblivio_kernels::{
+    Basis, Components, FeatureMap, FeatureRows, Gamma, Gram, Kernel, KernelMatrix, Lower,
+    Selection, Shape, Side, Smoothness, learn,
 };
 pub use oblivious::{Features, ObliviousMap, Shifts};
 pub use onnx::{OnnxForm, OnnxSettings, Precision};

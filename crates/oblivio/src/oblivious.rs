@@ -9,9 +9,10 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use oblivio_base::choice::check_strength;
 use oblivio_base::{Points, Result, Watch};
+use oblivio_kernels::kernel::{Span, Tile};
+use oblivio_kernels::{KernelMatrix, Lower};
 
 use crate::conditional_mean::ConditionalMean;
-use crate::kernel::{KernelMatrix, Lower, Span, Tile};
 use crate::partition::Assignment;
 
 /// Maps points and their cells to oblivious features, as far as inner products go.

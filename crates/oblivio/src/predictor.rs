@@ -6,13 +6,12 @@ use std::sync::Arc;
 use faer::{Col, Mat};
 use oblivio_base::choice::check_strength;
 use oblivio_base::{Error, Points, Result, Warning, Watch};
+use oblivio_kernels::{Basis, Kernel};
 use serde::{Deserialize, Serialize};
 
 use crate::align::{AlignRule, Alignment, given};
-use crate::basis::Basis;
 use crate::conditioning::{Observed, Of};
 use crate::intervals::Intervals;
-use crate::kernel::Kernel;
 use crate::partition::{Assignment, Partition, PartitionRule, Uses};
 use crate::sensitive::Sensitive;
 
@@ -327,7 +326,7 @@ impl Predictor {
 
     /// The kernel of the expansion.
     pub fn kernel(&self) -> &Kernel {
-        &self.basis.kernel
+        self.basis.kernel()
     }
 
     /// The functions of the expansion.
@@ -337,7 +336,7 @@ impl Predictor {
 
     /// The points of the expansion, or its frequencies.
     pub fn points(&self) -> &Points<'static> {
-        &self.basis.points
+        self.basis.points()
     }
 
     /// The coefficients g of the expansion.

@@ -6,9 +6,9 @@ use faer::Mat;
 use oblivio_base::points::check_each_weight;
 use oblivio_base::stats::Spread;
 use oblivio_base::{Error, Named, Points, Result, Watch};
+use oblivio_kernels::gram::dot;
 
 use crate::align::{Alignment, SampledScores, given};
-use crate::learn::dot;
 use crate::moments::{CellFeatures, Moments, SAMPLE, SensitivePlan, SensitiveSums, Sums};
 use crate::partition::{Partition, Place, Smooth, Uses};
 use crate::predictor::{Offsets, Predictor, SmoothOffsets};
@@ -190,7 +190,7 @@ impl Predictor {
             });
         }
         let plan = moments.plan();
-        if plan.map.basis != *self.basis {
+        if *plan.map.basis() != *self.basis {
             return Err(Error::UnlikeMoments {
                 problem: "the predictor has other landmarks",
             });

@@ -6,10 +6,10 @@ use oblivio_base::encoder::EncoderLearner;
 use oblivio_base::points::check_weights;
 use oblivio_base::random::{Draw, Drawn};
 use oblivio_base::{Column, Encoder, Error, MISSING, Result, Scaling, Values, Watch};
+use oblivio_kernels::Components;
 
 use crate::features::{FeatureFit, FeatureSettings};
 use crate::fit::{Settings, StreamFit};
-use crate::landmarks::Components;
 use crate::moments::{SAMPLE, Sample};
 use crate::partition::{Missing, PartitionRule, Policies};
 use crate::sensitive::{KindGuess, Sensitive};

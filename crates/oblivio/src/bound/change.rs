@@ -2,9 +2,9 @@
 
 use faer::Mat;
 use oblivio_base::{Error, Result, Watch};
+use oblivio_kernels::Shape;
 
 use super::report::{CellChange, ChangeBound};
-use crate::basis::Shape;
 use crate::conditional_mean::ConditionalMean;
 use crate::partition::Assignment;
 use crate::predictor::Predictor;

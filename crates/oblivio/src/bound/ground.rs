@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use faer::Mat;
 use oblivio_base::{Points, Result, Watch, random};
+use oblivio_kernels::Kernel;
 
 use super::change::{RowShifts, shift_norms};
 use super::range::{largest_distance, largest_square};
 use super::rows::Table;
 use crate::conditional_mean::ConditionalMean;
-use crate::kernel::Kernel;
 use crate::manifold::{Certify, Manifold, Region, Search, Span};
 use crate::oblivious::ObliviousMap;
 use crate::partition::Assignment;

@@ -2,11 +2,11 @@
 
 use faer::Mat;
 use oblivio_base::{Points, Result, Watch, random};
+use oblivio_kernels::{Kernel, KernelMatrix};
 
 use super::interval::{bernstein_upper, mean};
 use super::psi::{Constant, Price, Spectrum, share};
 use super::report::PopulationBound;
-use crate::kernel::{Kernel, KernelMatrix};
 
 /// What every event's bound is made of.
 pub(super) struct Population {

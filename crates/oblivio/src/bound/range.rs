@@ -1,6 +1,6 @@
 //! How long features can be, for intervals that need a range before anything is seen.
 
-use crate::kernel::Kernel;
+use oblivio_kernels::Kernel;
 
 /// What $\|\phi(x)\|^2 = k(x, x)$ is at most where $\|x\|^2$ is at most this.
 ///

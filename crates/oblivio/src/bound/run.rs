@@ -1,6 +1,7 @@
 //! All bounds of a model on the rows of a table.
 
 use oblivio_base::{Column, Error, Result, Watch, random};
+use oblivio_kernels::KernelMatrix;
 
 use super::certificate::{Counts, beta, event_certificate, largest_beta};
 use super::change::{self, RowShifts};
@@ -15,7 +16,6 @@ use super::report::{
 use super::rows::{LEAST, Table};
 use crate::audit::certificate;
 use crate::conditional_mean::ConditionalMean;
-use crate::kernel::KernelMatrix;
 use crate::model::Model;
 
 /// How bounds are computed.

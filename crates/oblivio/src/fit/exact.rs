@@ -3,6 +3,9 @@
 use faer::{Mat, MatRef};
 use oblivio_base::choice::check_strength;
 use oblivio_base::{Error, Result, Warning, Watch};
+use oblivio_kernels::gram::{Extended, dot};
+use oblivio_kernels::learn::{Answer, Learner, Outcomes, Spanning, Task};
+use oblivio_kernels::{Gram, Kernel, KernelMatrix};
 
 use super::decision::Decision;
 use super::folds::{FOLDS, folds};
@@ -12,9 +15,7 @@ use crate::align::AlignRule;
 use crate::conditional_mean::ConditionalMean;
 use crate::conditioning::{Observed, Of};
 use crate::dependence::Dependence;
-use crate::gram::{Change, Extended, FeatureGram, Gram};
-use crate::kernel::{Kernel, KernelMatrix};
-use crate::learn::{Answer, Learner, Outcomes, Spanning, Task, dot};
+use crate::gram::{Change, FeatureGram};
 use crate::oblivious::ObliviousMap;
 use crate::partition::{Assignment, Partition};
 use crate::predictor::{Offsets, Predictor, cell_means};

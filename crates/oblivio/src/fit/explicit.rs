@@ -6,6 +6,9 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 use oblivio_base::choice::check_strength;
 use oblivio_base::{Error, Named, Points, Result, Warning, Watch};
+use oblivio_kernels::gram::dot;
+use oblivio_kernels::learn::{Learner, Linear, Ridge};
+use oblivio_kernels::{Components, FeatureMap};
 use rayon::prelude::*;
 
 use super::{CellSummary, Fit, GridPoint, Mode, Settings, Summary};
@@ -13,10 +16,9 @@ use crate::align::{AlignRule, SampledScores};
 use crate::dependence::Dependence;
 use crate::features::CellShifts;
 use crate::gather::{Gather, Rows};
-use crate::landmarks::{Components, FeatureMap};
-use crate::learn::{Learner, Linear, Ridge, dot};
 use crate::moments::{
-    Batch, CellFeatures, Design, Plan, PlanSettings, SAMPLE, Sample, SensitiveRows, SmoothFeatures,
+    Batch, CellFeatures, Plan, PlanSettings, SAMPLE, Sample, SensitiveRows, SmoothFeatures,
+    normal_equations,
 };
 use crate::predictor::{Offsets, Predictor};
 use crate::reference::Members;
@@ -231,7 +233,7 @@ impl StreamFit {
         let mut warnings = [&self.warnings[..], &cells.warnings].concat();
         warnings.extend(super::left_out(uses));
         let taken = (self.mode == Mode::Oblivious).then_some((&shift, self.strength));
-        let mut design = Design::new(training, taken)?;
+        let mut design = normal_equations(training, taken)?;
         let turn = match self.mode {
             Mode::SensitiveFree => {
                 let knobs = (self.strength, self.ridge.penalty());
@@ -258,7 +260,7 @@ impl StreamFit {
             linear.weights = turned.collect();
         }
         // Of the target as it is, whatever is taken off it.
-        let spread = Design::new(training, None)?.centred().2.max(0.0) / design.weight();
+        let spread = normal_equations(training, None)?.centred().2.max(0.0) / design.weight();
         let summary = Summary {
             training_rows,
             reference_rows,
@@ -347,7 +349,7 @@ impl StreamFit {
             0.0
         };
         Predictor {
-            basis: self.plan.map.basis.clone().into(),
+            basis: self.plan.map.basis().clone().into(),
             coefficients: coefficients.iter().copied().collect(),
             intercept: linear.intercept,
             offsets: self
@@ -505,7 +507,7 @@ impl LeftOut {
         const CHUNK: usize = 256;
         let (map, centre, share) = &self.influence;
         let count = self.map.len();
-        let kernel = self.map.basis.values(points, &Watch::default())?;
+        let kernel = self.map.basis().values(points, &Watch::default())?;
         let pairs: Vec<(f64, f64)> = kernel
             .par_chunks(count * CHUNK)
             .flat_map_iter(|chunk| {

@@ -2,9 +2,10 @@
 
 use faer::{Mat, MatRef};
 use oblivio_base::{Points, Result, Watch};
+use oblivio_kernels::FeatureRows;
+use oblivio_kernels::gram::ROWS;
 
 use super::landmarked::Turned;
-use crate::gram::{FeatureRows, ROWS};
 use crate::sensitive::Sensitive;
 
 /// Rows of features without some.

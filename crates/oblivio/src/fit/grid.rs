@@ -3,11 +3,11 @@
 use faer::Mat;
 use oblivio_base::choice::check_strength;
 use oblivio_base::{Error, Named, Result, Watch};
+use oblivio_kernels::gram::dot;
 
 use super::explicit::turn;
 use super::{Mode, Settings};
-use crate::learn::dot;
-use crate::moments::{Design, Moments};
+use crate::moments::{Moments, normal_equations};
 use crate::sensitive_free::Restraint;
 
 /// What one strength and penalty give on the rows of the moments.
@@ -64,7 +64,7 @@ impl Settings {
             check_strength(strength)?;
             watch.check()?;
             let oblivious = mode == Mode::Oblivious && strength > 0.0;
-            let mut design = Design::new(&sums, oblivious.then_some((&shift, strength)))?;
+            let mut design = normal_equations(&sums, oblivious.then_some((&shift, strength)))?;
             let features = design.len();
             let overall = design.means().0;
             let turn = match mode {

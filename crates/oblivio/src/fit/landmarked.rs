@@ -5,6 +5,9 @@ use std::sync::Arc;
 use faer::{Mat, MatRef};
 use oblivio_base::random::Draw;
 use oblivio_base::{Error, Points, Result, Warning, Watch};
+use oblivio_kernels::FeatureRows;
+use oblivio_kernels::gram::dot;
+use oblivio_kernels::learn::{Outcomes, Task};
 
 use super::decision::Decision;
 use super::exact::at_training;
@@ -15,8 +18,6 @@ use crate::align::AlignRule;
 use crate::dependence::Dependence;
 use crate::features::{FeatureSettings, ObliviousFeatures};
 use crate::gather::Rows;
-use crate::gram::FeatureRows;
-use crate::learn::{Outcomes, Task, dot};
 use crate::moments::SAMPLE;
 use crate::partition::Assignment;
 use crate::predictor::{Offsets, Predictor};
@@ -291,7 +292,7 @@ impl Turned {
             offsets.partition.counts().iter().sum()
         });
         let mut predictor = Predictor {
-            basis: self.features.map.basis.clone().into(),
+            basis: self.features.map.basis().clone().into(),
             coefficients: self.coefficients(&answer.weights),
             intercept: answer.intercept,
             offsets,

@@ -1,11 +1,12 @@
 //! Leave-one-out scores of an exact ridge regression, in closed form.
 
 use oblivio_base::{Result, Watch};
+use oblivio_kernels::Gram;
+use oblivio_kernels::learn::Solver;
 
 use super::Mode;
 use super::exact::Exact;
-use crate::gram::{Change, FeatureGram, Gram};
-use crate::learn::Solver;
+use crate::gram::{Change, FeatureGram};
 use crate::oblivious::ObliviousMap;
 use crate::sensitive_free::Removal;
 

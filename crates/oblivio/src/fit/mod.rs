@@ -16,6 +16,8 @@ mod unseen;
 
 use oblivio_base::points::check_weights;
 use oblivio_base::{Error, Named, Points, Result, Warning, Watch};
+use oblivio_kernels::learn::{Effort, Intercept, Learner, Ridge, Solver, Task};
+use oblivio_kernels::{Components, Gamma, Kernel};
 
 pub use self::classify::ClassProblem;
 use self::decision::Decision;
@@ -29,9 +31,6 @@ use crate::classes::{ClassWeights, Threshold};
 use crate::dependence::Dependence;
 use crate::gather::{Gather, Rows};
 use crate::intervals::IntervalSource;
-use crate::kernel::{Gamma, Kernel};
-use crate::landmarks::Components;
-use crate::learn::{Effort, Intercept, Learner, Ridge, Solver, Task};
 use crate::moments::{Batch, Moments, Plan, Sample, SensitiveRows};
 use crate::partition::{Estimator, Missing, PartitionRule, Uses};
 use crate::predictor::Predictor;

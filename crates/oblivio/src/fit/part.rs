@@ -1,9 +1,9 @@
 //! Some rows of a table, copied and put in the order that suits the oblivious matrix.
 
 use oblivio_base::Points;
+use oblivio_kernels::learn::Outcomes;
 
 use super::Training;
-use crate::learn::Outcomes;
 use crate::partition::Assignment;
 
 /// Training or reference rows, those of a cell together: the correction of a column of the oblivious matrix is then the

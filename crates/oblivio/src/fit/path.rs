@@ -3,13 +3,13 @@
 use faer::Mat;
 use oblivio_base::choice::check_strength;
 use oblivio_base::{Error, Result, Watch};
+use oblivio_kernels::learn::{Learner, PathFit, RidgePath};
+use oblivio_kernels::{Gamma, Gram};
 
 use super::exact::Exact;
 use super::grid::GridPoint;
 use super::{Mode, Settings, Training};
-use crate::gram::{FeatureGram, Gram};
-use crate::kernel::Gamma;
-use crate::learn::{Learner, PathFit, RidgePath};
+use crate::gram::FeatureGram;
 use crate::predictor::Offsets;
 use crate::sensitive_free::{Removal, Restraint};
 

@@ -1,14 +1,14 @@
 //! The data of a fit, checked and copied, and the ways to learn from them.
 
 use oblivio_base::{Result, Watch};
+use oblivio_kernels::Components;
+use oblivio_kernels::learn::Learner;
 
 use super::exact::Exact;
 use super::landmarked::Landmarked;
 use super::unseen::Unseen;
 use super::{Emphasised, Fit, Settings, StreamFit, Training};
 use crate::gather::Rows;
-use crate::landmarks::Components;
-use crate::learn::Learner;
 
 /// The data of a fit, checked and copied: what is left is the long part.
 #[derive(Debug)]

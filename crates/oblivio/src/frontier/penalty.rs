@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use oblivio_base::{Error, Result, Scaling, Watch};
+use oblivio_kernels::learn::Learner;
 use serde::{Deserialize, Serialize};
 
 use super::align::unaligned;
 use super::candidate::Candidate;
 use crate::fit::{Mode, PathGrid, Settings, StreamFit, Training};
 use crate::gather::Gather;
-use crate::learn::Learner;
 use crate::model::{Model, Roles, encoded};
 use crate::moments::{Batch, Moments, SensitiveRows};
 

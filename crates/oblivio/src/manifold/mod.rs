@@ -13,6 +13,7 @@ mod tests;
 use faer::{Mat, MatRef};
 use oblivio_base::choice::check_strength;
 use oblivio_base::{Error, Points, Result, Watch};
+use oblivio_kernels::{FeatureMap, Kernel, KernelMatrix, Shape};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -23,11 +24,8 @@ use self::objective::{Objective, Scratch, Space};
 use self::pattern::{Pattern, Patterns};
 use self::reach::{Reach, moved};
 pub use self::region::{Region, Span, Stepped};
-use crate::basis::Shape;
 use crate::conditional_mean::ConditionalMean;
 use crate::features::ObliviousFeatures;
-use crate::kernel::{Kernel, KernelMatrix};
-use crate::landmarks::FeatureMap;
 use crate::partition::Assignment;
 
 /// Certificates are for at most this many free features: the number of boxes grows with a power of it.

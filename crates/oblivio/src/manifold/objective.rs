@@ -8,9 +8,8 @@
 use std::ops::Range;
 
 use oblivio_base::Points;
-
-use crate::kernel::Kernel;
-use crate::kernel::exp::{Vectorized, exp, multiply_add, vectorize};
+use oblivio_kernels::Kernel;
+use oblivio_kernels::kernel::exp::{Vectorized, exp, multiply_add, vectorize};
 
 /// Points that the elements to be projected are made of, as the sums over them need them.
 #[derive(Clone, Debug)]

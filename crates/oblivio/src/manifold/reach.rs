@@ -1,6 +1,6 @@
 //! How far a kernel's feature map can go within a box: what lower bounds on distances are made of.
 
-use crate::kernel::{Kernel, Smoothness};
+use oblivio_kernels::{Kernel, Smoothness};
 
 /// Bounds of the feature map and its derivatives along unit vectors v, over all points no farther from the origin than a radius.
 #[derive(Clone, Copy, Debug)]

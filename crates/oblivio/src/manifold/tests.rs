@@ -1,11 +1,10 @@
 use oblivio_base::Column;
+use oblivio_kernels::{Components, Kernel, Selection};
 
 use super::objective::tests::scattered;
 use super::*;
 use crate::features::FeatureSettings;
 use crate::fit::Training;
-use crate::kernel::Kernel;
-use crate::landmarks::{Components, Selection};
 use crate::partition::{Estimator, PartitionRule};
 use crate::reference::Reference;
 use crate::sensitive::Sensitive;

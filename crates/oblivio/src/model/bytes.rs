@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use oblivio_base::choice::check_strength;
 use oblivio_base::{Encoder, Points, Result};
+use oblivio_kernels::{Basis, Kernel, Shape};
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +12,7 @@ use super::container::{kind_of, numbers, read, require, tensor, write};
 use super::intervals::IntervalsHeader;
 use super::{Card, Model};
 use crate::align::Alignment;
-use crate::basis::{Basis, Shape};
 use crate::classes::Classes;
-use crate::kernel::Kernel;
 use crate::partition::{Partition, Smooth};
 use crate::predictor::{Offsets, Predictor, SmoothOffsets};
 
@@ -84,7 +83,7 @@ impl Model {
             alignment,
             ..
         } = self.predictor();
-        let points = &basis.points;
+        let points = basis.points();
         let other = |scorer: &Predictor| Other {
             intercept: scorer.intercept,
             mean: scorer.offsets().map_or(0.0, |offsets| offsets.mean),
@@ -93,8 +92,8 @@ impl Model {
         let intervals = self.predictor().intervals();
         let spare_intervals = self.predictor().fallback().and_then(Predictor::intervals);
         let header = Header {
-            kernel: basis.kernel.to_string(),
-            basis: basis.shape,
+            kernel: basis.kernel().to_string(),
+            basis: basis.shape(),
             intercept: *intercept,
             encoder: self.encoder.clone(),
             cells: offsets.as_ref().map(|offsets| Cells {
@@ -140,7 +139,7 @@ impl Model {
         if let (Some(fallback), Some(first)) = (&header.fallback, fallbacks.first()) {
             tensors.push(tensor("fallback-coefficients", &[spare.len()], &spare));
             if fallback.own_points {
-                let points = &first.basis.points;
+                let points = first.basis.points();
                 let shape = [points.len(), points.dim()];
                 tensors.push(tensor("fallback-points", &shape, points.values()));
             }
@@ -201,11 +200,11 @@ impl Model {
                 && classes_sound,
             "the number of its classes",
         )?;
-        let basis = Arc::new(Basis {
+        let basis = Arc::new(Basis::new(
             kernel,
-            points: Points::new(values, shape[1])?,
-            shape: header.basis,
-        });
+            Points::new(values, shape[1])?,
+            header.basis,
+        ));
         let count = basis.len();
         require(
             shape[1] == header.encoder.width()
@@ -303,11 +302,11 @@ impl Fallback {
         if self.own_points {
             let (values, shape) = numbers(tensors, "fallback-points", 2)?;
             require(shape[1] == basis.dim(), "the points of its fallback")?;
-            basis = Arc::new(Basis {
-                kernel: basis.kernel.clone(),
-                points: Points::new(values, shape[1])?,
-                shape: basis.shape,
-            });
+            basis = Arc::new(Basis::new(
+                basis.kernel().clone(),
+                Points::new(values, shape[1])?,
+                basis.shape(),
+            ));
         }
         let count = basis.len();
         require(

@@ -1,9 +1,9 @@
 //! What a model gives away of the rows of its fit.
 
 use oblivio_base::Named;
+use oblivio_kernels::Basis;
 
 use super::{Model, Transformer};
-use crate::basis::Basis;
 use crate::partition::Partition;
 
 /// Which rows of its fit a model holds.
@@ -56,7 +56,7 @@ impl Model {
 impl Transformer {
     /// What the features give away of the rows of their fit.
     pub fn holdings(&self) -> Holdings {
-        Holdings::of(&self.features.map.basis, true, self.features.partition())
+        Holdings::of(self.features.map.basis(), true, self.features.partition())
     }
 }
 

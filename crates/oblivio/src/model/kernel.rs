@@ -2,13 +2,13 @@
 
 use faer::MatRef;
 use oblivio_base::{Encoder, Error, Points, Result, Warning, Watch};
+use oblivio_kernels::{Gamma, Kernel};
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
 use super::container::{invalid, numbers, read, require, tensor, write};
 use crate::conditional_mean::{ConditionalMean, KeptMean};
 use crate::conditioning::{Observed, Of};
-use crate::kernel::{Gamma, Kernel};
 use crate::oblivious::ObliviousMap;
 use crate::partition::{Assignment, Partition, PartitionRule, Smooth};
 use crate::sensitive::Sensitive;

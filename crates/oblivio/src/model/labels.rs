@@ -1,9 +1,9 @@
 //! The classes of a target column.
 
 use oblivio_base::{Column, Error, MISSING, Result, Values};
+use oblivio_kernels::learn::Learner;
 
 use crate::classes::{Classes, MOST_CLASSES};
-use crate::learn::Learner;
 
 /// The values of a target, in order.
 #[derive(Clone, Debug, PartialEq)]

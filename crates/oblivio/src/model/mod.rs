@@ -18,6 +18,8 @@ use std::sync::Arc;
 use oblivio_base::encoder::{complete, find};
 use oblivio_base::points::check_weights;
 use oblivio_base::{Column, Encoder, Error, Named, Points, Result, Scaling, Warning, Watch};
+use oblivio_kernels::learn::Learner;
+use oblivio_kernels::{Basis, Shape};
 use serde::{Deserialize, Serialize};
 
 pub use self::container::{kind_of, version_of};
@@ -29,11 +31,9 @@ pub use self::moments::Checkpoint;
 pub use self::reduce::{Loss, Reduce, Reduction};
 pub use self::row::{RowColumn, RowModel, RowPrediction};
 pub use self::transformer::Transformer;
-use crate::basis::{Basis, Shape};
 use crate::classes::Classes;
 use crate::dependence::Dependence;
 use crate::fit::{Fit, Mode, Path, PathGrid, Settings, Summary, Training};
-use crate::learn::Learner;
 use crate::partition::Uses;
 use crate::predictor::{Prediction, Predictor};
 use crate::sensitive::Sensitive;
@@ -359,17 +359,17 @@ fn prune(scorers: &mut [&mut Predictor]) {
     let Some(first) = scorers.first() else {
         return;
     };
-    let points = first.basis.points.len();
+    let points = first.basis.points().len();
     let used = |i: &usize| scorers.iter().any(|scorer| scorer.coefficients[*i] != 0.0);
     let kept: Vec<usize> = (0..points).filter(used).collect();
-    if first.basis.shape != Shape::Points || kept.is_empty() || kept.len() == points {
+    if first.basis.shape() != Shape::Points || kept.is_empty() || kept.len() == points {
         return;
     }
-    let basis = Arc::new(Basis {
-        kernel: first.basis.kernel.clone(),
-        points: first.basis.points.select(&kept),
-        shape: first.basis.shape,
-    });
+    let basis = Arc::new(Basis::new(
+        first.basis.kernel().clone(),
+        first.basis.points().select(&kept),
+        first.basis.shape(),
+    ));
     for scorer in scorers {
         scorer.basis = Arc::clone(&basis);
         scorer.coefficients = kept.iter().map(|&i| scorer.coefficients[i]).collect();

@@ -4,16 +4,14 @@ use std::sync::Arc;
 
 use oblivio_base::column::MOST_ROWS;
 use oblivio_base::{Encoder, Points, Result, Warning};
+use oblivio_kernels::{Basis, FeatureMap, Kernel, Shape};
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
 use super::container::{Tensor, invalid, numbers, read, require, tensor, write};
-use crate::basis::{Basis, Shape};
 use crate::features::{FeatureFit, FeatureSettings};
 use crate::fit::{Settings, StreamFit};
 use crate::gather::Gather;
-use crate::kernel::Kernel;
-use crate::landmarks::FeatureMap;
 use crate::moments::{
     Moments, Pending, Plan, Scratch, SensitivePlan, SensitiveSums, Sums, block_rows,
 };
@@ -70,7 +68,7 @@ impl PlanHeader {
     fn of(plan: &Plan) -> Self {
         Self {
             kernel: plan.map.kernel().to_string(),
-            basis: plan.map.basis.shape,
+            basis: plan.map.basis().shape(),
             sensitive: plan.sensitive.clone(),
             whitened: plan.whitened,
             second: plan.second,
@@ -87,18 +85,14 @@ impl PlanHeader {
             SensitivePlan::Features { ridge, .. } => *ridge >= 0.0 && ridge.is_finite(),
             SensitivePlan::Smooth(partition) => partition.is_sound() && partition.smooth.is_some(),
         };
-        let basis = Basis {
-            kernel,
-            points: Points::new(values, shape[1])?,
-            shape: self.basis,
-        };
+        let basis = Basis::new(kernel, Points::new(values, shape[1])?, self.basis);
         let count = basis.len();
         require(
             sound && count > 0 && root_shape == [count, count] && origin.len() == count,
             "its plan",
         )?;
         Ok(Plan {
-            map: FeatureMap { basis, root },
+            map: FeatureMap::from_parts(basis, root),
             sensitive: self.sensitive,
             origin,
             whitened: self.whitened,
@@ -202,7 +196,7 @@ impl SumsHeader {
             SensitiveSums::Dense { count, .. } => pending.psi.len() == count * rows,
         };
         require(
-            fits && pending.points.len() == rows * plan.map.basis.dim()
+            fits && pending.points.len() == rows * plan.map.basis().dim()
                 && pending.weights.len() == rows
                 && pending.weights.iter().all(|weight| *weight > 0.0),
             "its rows",
@@ -248,10 +242,10 @@ fn squared(values: Vec<f64>, width: usize) -> Vec<f64> {
 
 fn plan_tensors(plan: &Plan) -> Vec<Tensor<'_>> {
     let count = plan.map.len();
-    let points = &plan.map.basis.points;
+    let points = plan.map.basis().points();
     vec![
         tensor("landmarks", &[points.len(), points.dim()], points.values()),
-        tensor("root", &[count, count], &plan.map.root),
+        tensor("root", &[count, count], plan.map.root_entries()),
         tensor("origin", &[count], &plan.origin),
     ]
 }
@@ -430,7 +424,7 @@ impl Checkpoint {
         let (header, tensors): (CheckpointHeader, _) = read(bytes, "checkpoint")?;
         let plan = Arc::new(header.plan.plan(&tensors)?);
         require(
-            header.encoder.is_sound() && header.encoder.width() == plan.map.basis.dim(),
+            header.encoder.is_sound() && header.encoder.width() == plan.map.basis().dim(),
             "the encoding of its columns",
         )?;
         let gather = match header.gather {

@@ -4,13 +4,12 @@ use faer::linalg::solvers::{Llt, Solve};
 use faer::{Col, Mat, MatRef, Side};
 use oblivio_base::stats::Spread;
 use oblivio_base::{Error, Result, Watch};
+use oblivio_kernels::gram::dot;
+use oblivio_kernels::{Basis, Components, FeatureMap};
 use serde::{Deserialize, Serialize};
 
 use super::Model;
 use super::history::{Change, Step};
-use crate::basis::Basis;
-use crate::gram::dot;
-use crate::landmarks::{Components, FeatureMap};
 use crate::predictor::Predictor;
 
 /// How many landmarks a model is to have, and the seed by which they are chosen.
@@ -156,9 +155,9 @@ struct Span {
 impl Span {
     fn choose(basis: &Basis, to: Reduce, watch: &Watch) -> Result<Self> {
         let components = Components::new(to.landmarks);
-        let points = &basis.points;
+        let points = basis.points();
         let (map, _) =
-            FeatureMap::choose(basis.kernel.clone(), points, components, to.seed, watch)?;
+            FeatureMap::choose(basis.kernel().clone(), points, components, to.seed, watch)?;
         let mut features = map.features(points, watch)?;
         let mut mean = vec![0.0; map.len()];
         for row in features.chunks(map.len()) {
@@ -171,7 +170,7 @@ impl Span {
                 *value -= mean;
             }
         }
-        let own = |i| basis.kernel.at(points.row(i), points.row(i));
+        let own = |i| basis.kernel().at(points.row(i), points.row(i));
         let lengths: Vec<f64> = (0..points.len()).map(own).collect();
         let pull = PULL * lengths.iter().sum::<f64>() / lengths.len() as f64;
         let columns = MatRef::from_column_major_slice(&features, map.len(), points.len());
@@ -194,19 +193,19 @@ impl Span {
     /// With $\Pi h = w_0\cdot f$ and r = h − Πh at the points, h' has the weights $w_0 + d$ for $d = (F^\top F + \tau I)^{-1}F^\top r$, and c is
     /// the mean of r − d·f. As h − Πh is orthogonal to the span, $\|h - h'\|^2 = \sum_jg_jr_j + \|d\|^2$.
     fn put(&self, scorer: &mut Predictor, watch: &Watch) -> Result<Loss> {
-        let old = std::mem::replace(&mut scorer.basis, self.map.basis.clone().into());
+        let old = std::mem::replace(&mut scorer.basis, self.map.basis().clone().into());
         let coefficients = std::mem::take(&mut scorer.coefficients);
         let root = self.map.root();
-        let at_landmarks = old.expansion(&self.map.basis.points, &coefficients, watch)?;
+        let at_landmarks = old.expansion(self.map.basis().points(), &coefficients, watch)?;
         let projected = root * as_column(&at_landmarks);
 
-        let before = old.expansion(&old.points, &coefficients, watch)?;
+        let before = old.expansion(old.points(), &coefficients, watch)?;
         let on_span = |weights: &Col<f64>| -> Result<(Vec<f64>, Vec<f64>)> {
             let coefficients: Vec<f64> = (root * weights).iter().copied().collect();
             let values = self
                 .map
-                .basis
-                .expansion(&old.points, &coefficients, watch)?;
+                .basis()
+                .expansion(old.points(), &coefficients, watch)?;
             let apart = before.iter().zip(values).map(|(h, value)| h - value);
             Ok((coefficients, apart.collect()))
         };

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use oblivio_base::encoder::EncoderRow;
 use oblivio_base::{Column, Encoder, Error, Result, Value, Watch};
+use oblivio_kernels::basis::BasisRow;
+use oblivio_kernels::kernel::dot;
 
 use super::{Model, Transformer};
 use crate::align::AlignmentRow;
-use crate::basis::BasisRow;
-use crate::kernel::dot;
 use crate::partition::{Partition, PartitionRow, Uses};
 use crate::predictor::Predictor;
 use crate::sensitive::Kind;

@@ -3,13 +3,11 @@
 use oblivio_base::choice::check_strength;
 use oblivio_base::encoder::find;
 use oblivio_base::{Column, Encoder, Points, Result, Watch};
+use oblivio_kernels::{Basis, FeatureMap, Kernel, Shape};
 use serde::{Deserialize, Serialize};
 
 use super::container::{numbers, read, require, tensor, write};
-use crate::basis::{Basis, Shape};
 use crate::features::{CellShifts, ObliviousFeatures};
-use crate::kernel::Kernel;
-use crate::landmarks::FeatureMap;
 use crate::partition::{Partition, Smooth, Uses};
 use crate::sensitive::Sensitive;
 
@@ -77,18 +75,18 @@ impl Transformer {
         let ObliviousFeatures { map, cells } = &self.features;
         let header = FeaturesHeader {
             kernel: map.kernel().to_string(),
-            basis: map.basis.shape,
+            basis: map.basis().shape(),
             encoder: self.encoder.clone(),
             cells: cells.clone(),
         };
-        let (count, points) = (map.len(), &map.basis.points);
+        let (count, points) = (map.len(), map.basis().points());
         let means = cells.as_ref().map_or(&[][..], |cells| &cells.means);
         let directions = cells.as_ref().map_or(&[][..], |cells| &cells.directions);
         let tensors = [
             tensor("directions", &[directions.len()], directions),
             tensor("landmarks", &[points.len(), points.dim()], points.values()),
             tensor("means", &[means.len() / count, count], means),
-            tensor("root", &[count, count], &map.root),
+            tensor("root", &[count, count], map.root_entries()),
         ];
         write("features", &header, &tensors)
     }
@@ -103,11 +101,7 @@ impl Transformer {
         let (directions, _) = numbers(&tensors, "directions", 1).unwrap_or_default();
         let kernel: Kernel = header.kernel.parse()?;
         require(header.encoder.is_sound(), "the encoding of its columns")?;
-        let basis = Basis {
-            kernel,
-            points: Points::new(values, shape[1])?,
-            shape: header.basis,
-        };
+        let basis = Basis::new(kernel, Points::new(values, shape[1])?, header.basis);
         let count = basis.len();
         require(
             count > 0
@@ -136,7 +130,7 @@ impl Transformer {
                 })
             }
         };
-        let map = FeatureMap { basis, root };
+        let map = FeatureMap::from_parts(basis, root);
         Ok(Self {
             encoder: header.encoder,
             features: ObliviousFeatures { map, cells },

@@ -1,20 +1,11 @@
-//! The second moments of features, as a linear learner needs them.
+//! The normal equations of features that are oblivious, or not, from the sums over rows.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use oblivio_base::{Error, Result};
+use oblivio_kernels::learn::{NormalEquations, translate};
 
 use super::sums::{SensitiveSums, Sums};
-use crate::kernel::Lower;
-
-/// Second moments of features z and a target. Whether z is oblivious is none of a learner's business.
-#[derive(Clone, Debug)]
-pub struct Design {
-    /// $\sum w uu^\top$ for $u = (z - o, y - o_y, 1)$, symmetric.
-    second: Mat<f64>,
-    origin: Vec<f64>,
-    rows: usize,
-}
 
 /// What is taken off the features and the target: $\psi\Delta + \delta_0$.
 #[derive(Clone, Debug)]
@@ -26,157 +17,60 @@ pub(crate) struct Shift {
     pub(super) constant: Vec<f64>,
 }
 
-impl Design {
-    /// The design of $z = f - t(\psi\Delta + \delta_0)$: with P = $\sum w\psi u^\top$ and G = $\sum w\psi\psi^\top$,
-    /// $\sum w uu^\top - t(\Delta^\top P + P^\top\Delta) + t^2\Delta^\top G\Delta$, then moved by $-t\delta_0$.
-    pub(crate) fn new(sums: &Sums, shift: Option<(&Shift, f64)>) -> Result<Self> {
-        let (width, last) = (sums.width, sums.width - 1);
-        let Some(lower) = &sums.second else {
-            return Err(Error::UnlikeMoments {
-                problem: "only means were gathered",
-            });
+/// The normal equations of $z = f - t(\psi\Delta + \delta_0)$: with P = $\sum w\psi u^\top$ and G = $\sum w\psi\psi^\top$,
+/// $\sum w uu^\top - t(\Delta^\top P + P^\top\Delta) + t^2\Delta^\top G\Delta$, then moved by $-t\delta_0$.
+pub(crate) fn normal_equations(
+    sums: &Sums,
+    shift: Option<(&Shift, f64)>,
+) -> Result<NormalEquations> {
+    let (width, last) = (sums.width, sums.width - 1);
+    let Some(lower) = &sums.second else {
+        return Err(Error::UnlikeMoments {
+            problem: "only means were gathered",
+        });
+    };
+    let lower = MatRef::from_column_major_slice(lower, width, width);
+    let mut second = Mat::from_fn(width, width, |i, j| lower[(i.max(j), i.min(j))]);
+    if let Some((shift, strength)) = shift {
+        let (count, gram, cross) = match &sums.sensitive {
+            SensitiveSums::Cells { sums, .. } => (sums.len() / width, None, sums),
+            SensitiveSums::Dense {
+                count, gram, sums, ..
+            } => (*count, Some(gram), sums),
         };
-        let lower = MatRef::from_column_major_slice(lower, width, width);
-        let mut second = Mat::from_fn(width, width, |i, j| lower[(i.max(j), i.min(j))]);
-        if let Some((shift, strength)) = shift {
-            let (count, gram, cross) = match &sums.sensitive {
-                SensitiveSums::Cells { sums, .. } => (sums.len() / width, None, sums),
-                SensitiveSums::Dense {
-                    count, gram, sums, ..
-                } => (*count, Some(gram), sums),
-            };
-            let taken_off = shift.constant.len();
-            let delta = MatRef::from_column_major_slice(&shift.by_feature, taken_off, count);
-            let cross = MatRef::from_column_major_slice(cross, width, count);
-            let threads = Par::rayon(rayon::current_num_threads());
-            let mut taken = Mat::zeros(taken_off, width);
-            matmul(
-                taken.as_mut(),
-                Accum::Replace,
-                delta,
-                cross.transpose(),
-                strength,
-                threads,
-            );
-            let weighted = match gram {
-                None => Mat::from_fn(taken_off, count, |k, j| delta[(k, j)] * cross[(last, j)]),
-                Some(gram) => delta * MatRef::from_column_major_slice(gram, count, count),
-            };
-            for j in 0..width {
-                for i in 0..taken_off {
-                    second[(i, j)] -= taken[(i, j)];
-                    second[(j, i)] -= taken[(i, j)];
-                }
+        let taken_off = shift.constant.len();
+        let delta = MatRef::from_column_major_slice(&shift.by_feature, taken_off, count);
+        let cross = MatRef::from_column_major_slice(cross, width, count);
+        let threads = Par::rayon(rayon::current_num_threads());
+        let mut taken = Mat::zeros(taken_off, width);
+        matmul(
+            taken.as_mut(),
+            Accum::Replace,
+            delta,
+            cross.transpose(),
+            strength,
+            threads,
+        );
+        let weighted = match gram {
+            None => Mat::from_fn(taken_off, count, |k, j| delta[(k, j)] * cross[(last, j)]),
+            Some(gram) => delta * MatRef::from_column_major_slice(gram, count, count),
+        };
+        for j in 0..width {
+            for i in 0..taken_off {
+                second[(i, j)] -= taken[(i, j)];
+                second[(j, i)] -= taken[(i, j)];
             }
-            matmul(
-                second.as_mut().submatrix_mut(0, 0, taken_off, taken_off),
-                Accum::Add,
-                weighted.as_ref(),
-                delta.transpose(),
-                strength * strength,
-                threads,
-            );
-            let constant: Vec<f64> = shift.constant.iter().map(|v| -strength * v).collect();
-            translate(&mut second, &constant);
         }
-        Ok(Self {
-            second,
-            origin: sums.origin.clone(),
-            rows: sums.rows,
-        })
+        matmul(
+            second.as_mut().submatrix_mut(0, 0, taken_off, taken_off),
+            Accum::Add,
+            weighted.as_ref(),
+            delta.transpose(),
+            strength * strength,
+            threads,
+        );
+        let constant: Vec<f64> = shift.constant.iter().map(|v| -strength * v).collect();
+        translate(&mut second, &constant);
     }
-
-    /// The design of $Rz$ for a symmetric R.
-    pub(crate) fn turned(mut self, turn: MatRef<'_, f64>) -> Self {
-        let count = self.len();
-        let turned = |matrix: MatRef<'_, f64>| turn * matrix;
-        let above = turned(self.second.as_ref().subrows(0, count));
-        self.second.as_mut().subrows_mut(0, count).copy_from(&above);
-        let left = turned(self.second.as_ref().subcols(0, count).transpose());
-        self.second
-            .as_mut()
-            .subcols_mut(0, count)
-            .copy_from(left.transpose());
-        let origin = faer::Col::from_fn(count, |k| self.origin[k]);
-        for (to, from) in self.origin.iter_mut().zip((turn * &origin).iter()) {
-            *to = *from;
-        }
-        self
-    }
-
-    /// The number of features.
-    pub fn len(&self) -> usize {
-        self.origin.len() - 1
-    }
-
-    /// Whether there is no feature.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The number of rows.
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// $\sum_i w_i$
-    pub fn weight(&self) -> f64 {
-        let last = self.second.nrows() - 1;
-        self.second[(last, last)]
-    }
-
-    /// The means of the features, and that of the target.
-    pub fn means(&self) -> (Vec<f64>, f64) {
-        let last = self.second.nrows() - 1;
-        let mean = |k: usize| self.origin[k] + self.second[(last, k)] / self.weight();
-        ((0..self.len()).map(mean).collect(), mean(self.len()))
-    }
-
-    /// $\sum w\langle z - \bar z, v\rangle^2$
-    pub(crate) fn variance(&self, v: &[f64]) -> f64 {
-        self.centred().0.quadratic(v)
-    }
-
-    /// $\sum w(z - \bar z)(z - \bar z)^\top$, $\sum w(z - \bar z)(y - \bar y)$ and $\sum w(y - \bar y)^2$.
-    pub(crate) fn centred(&self) -> (Lower, Vec<f64>, f64) {
-        let last = self.second.nrows() - 1;
-        let weight = self.weight();
-        let mean: Vec<f64> = (0..last).map(|k| self.second[(last, k)] / weight).collect();
-        self.parts(|i, j| self.second[(i, j)] - weight * mean[i] * mean[j])
-    }
-
-    /// The same about zero: $\sum w zz^\top$, $\sum w zy$ and $\sum w y^2$.
-    pub(crate) fn about_zero(&self) -> (Lower, Vec<f64>, f64) {
-        let mut moved = self.second.clone();
-        translate(&mut moved, &self.origin);
-        self.parts(|i, j| moved[(i, j)])
-    }
-
-    fn parts(&self, entry: impl Fn(usize, usize) -> f64) -> (Lower, Vec<f64>, f64) {
-        let count = self.len();
-        let gram = Lower::from_fn(count, &entry);
-        let cross = (0..count).map(|k| entry(count, k)).collect();
-        (gram, cross, entry(count, count))
-    }
-}
-
-/// Moves u by a vector (and zeros): $u' = u + v\,e$ where e is its last entry, which is 1.
-pub(super) fn translate(second: &mut Mat<f64>, shift: &[f64]) {
-    let last = second.nrows() - 1;
-    let weight = second[(last, last)];
-    let total: Vec<f64> = (0..last).map(|k| second[(k, last)]).collect();
-    let moved: Vec<(usize, f64)> = shift.iter().copied().enumerate().collect();
-    for (j, vj) in &moved {
-        for i in 0..last {
-            second[(i, *j)] += vj * total[i];
-            second[(*j, i)] += vj * total[i];
-        }
-    }
-    for (j, vj) in &moved {
-        for (i, vi) in &moved {
-            second[(*i, *j)] += weight * vi * vj;
-        }
-        second[(*j, last)] += weight * vj;
-        second[(last, *j)] += weight * vj;
-    }
+    Ok(NormalEquations::new(second, sums.origin.clone(), sums.rows))
 }

@@ -12,10 +12,10 @@ use faer::MatRef;
 use oblivio_base::choice::check_strength;
 use oblivio_base::points::check_weights;
 use oblivio_base::{Error, Points, Result, Warning, Watch};
+use oblivio_kernels::learn::NormalEquations;
 use rayon::prelude::*;
 
-pub use self::design::Design;
-pub(crate) use self::design::Shift;
+pub(crate) use self::design::{Shift, normal_equations};
 pub use self::plan::Plan;
 pub(crate) use self::plan::{PlanSettings, SAMPLE, Sample, SensitivePlan};
 pub(crate) use self::smooth::SmoothFeatures;
@@ -235,7 +235,7 @@ impl Moments {
             targets,
             weights,
         } = batch;
-        let dim = self.plan.map.basis.dim();
+        let dim = self.plan.map.basis().dim();
         if points.dim() != dim {
             return Err(Error::Width {
                 found: points.dim(),
@@ -353,7 +353,7 @@ impl Moments {
         }
         let centre = self.sums.origin[features];
         let roots: Vec<f64> = pending.weights.iter().map(|w| w.sqrt()).collect();
-        let points = Points::new(pending.points, self.plan.map.basis.dim())?;
+        let points = Points::new(pending.points, self.plan.map.basis().dim())?;
         let mut block = std::mem::take(&mut self.scratch.0);
         block.resize(rows * width, 0.0);
         self.plan.columns(&points, &roots, width, &mut block)?;
@@ -420,14 +420,14 @@ impl Moments {
     }
 
     /// The second moments of the features, t times their conditional mean (as these rows have it) taken off.
-    pub fn design(&self, strength: f64, watch: &Watch) -> Result<Design> {
+    pub fn design(&self, strength: f64, watch: &Watch) -> Result<NormalEquations> {
         check_strength(strength)?;
         let sums = self.clone().whitened(watch)?;
         if strength == 0.0 {
-            return Design::new(&sums, None);
+            return normal_equations(&sums, None);
         }
         let shift = sums.own_shift(&self.plan)?;
-        Design::new(&sums, Some((&shift, strength)))
+        normal_equations(&sums, Some((&shift, strength)))
     }
 
     /// The sums of whitened features, nothing pending.
@@ -457,7 +457,7 @@ impl Plan {
         stride: usize,
         block: &mut [f64],
     ) -> Result<()> {
-        self.map.basis.values_into(
+        self.map.basis().values_into(
             points,
             block,
             stride,

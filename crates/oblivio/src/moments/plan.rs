@@ -4,13 +4,12 @@ use std::cmp::Ordering;
 
 use oblivio_base::random::{Draw, Stream, generator};
 use oblivio_base::{Column, Error, Points, Result, Values, Warning, Watch};
+use oblivio_kernels::{Components, FeatureMap, Gamma, Kernel};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use super::smooth::dense_width;
 use crate::conditioning::{Observed, Of};
-use crate::kernel::{Gamma, Kernel};
-use crate::landmarks::{Components, FeatureMap};
 use crate::partition::{Cuts, Missing, Partition, PartitionRule, effective_rows};
 use crate::reference::{Members, Reference};
 use crate::sensitive::Sensitive;
@@ -338,7 +337,9 @@ fn mean_column(map: &FeatureMap, points: &Points, weights: &[f64]) -> Result<(Ve
     // Enough for an origin.
     const ROWS: usize = 4096;
     let rows: Vec<usize> = (0..points.len().min(ROWS)).collect();
-    let columns = map.basis.values(&points.select(&rows), &Watch::default())?;
+    let columns = map
+        .basis()
+        .values(&points.select(&rows), &Watch::default())?;
     let total: f64 = weights[..rows.len()].iter().sum();
     let mut mean = vec![0.0; map.len()];
     let mut square = 0.0;

@@ -3,9 +3,9 @@
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 use oblivio_base::{Error, Result};
+use oblivio_kernels::Lower;
 use rayon::prelude::*;
 
-use crate::kernel::Lower;
 use crate::partition::{Cuts, Slots, Uses};
 
 /// Columns of the second moments handled at a time; fixed, so that the sums do not depend on the threads.

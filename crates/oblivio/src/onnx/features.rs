@@ -2,6 +2,7 @@
 
 use faer::Mat;
 use oblivio_base::Result;
+use oblivio_kernels::FeatureMap;
 
 use super::columns::{Inputs, columns_of, refused};
 use super::graph::{Graph, Value};
@@ -10,7 +11,6 @@ use super::scores::free;
 use super::writer::{Placement, Writer, entries};
 use super::{OnnxSettings, Precision, kernel};
 use crate::features::CellShifts;
-use crate::landmarks::FeatureMap;
 use crate::model::Transformer;
 
 impl Transformer {
@@ -61,7 +61,7 @@ fn plain(writer: &mut Writer, map: &FeatureMap) -> Value {
     let (graph, encoded) = (&mut writer.graph, &writer.encoded);
     let width = map.len();
     if let Some(values) = kernel::functions(graph, encoded, map.basis(), Precision::Double) {
-        return graph.product(&values, width, &map.root);
+        return graph.product(&values, width, map.root_entries());
     }
     let points = map.basis().points();
     let factor = kernel::linear_factor(map.basis()).unwrap_or(1.0);

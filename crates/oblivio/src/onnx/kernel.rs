@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
+use oblivio_kernels::{Basis, Kernel, Shape, Side, Smoothness};
+
 use super::encode::Encoded;
 use super::graph::{Graph, Precision, Value};
-use crate::basis::{Basis, Shape};
-use crate::kernel::{Kernel, Side, Smoothness};
 
 /// Values of the functions of one basis at the rows.
 pub(super) struct Functions<'a> {
@@ -35,13 +35,13 @@ pub(super) fn functions(
     if linear_factor(basis).is_some() {
         return None;
     }
-    if basis.shape == Shape::Frequencies {
+    if basis.shape() == Shape::Frequencies {
         let frequencies = columns_of(basis, |_, value| value);
         let phases = graph.product(&encoded.points, basis.dim(), &frequencies);
         let waves = ["Cos", "Sin"].map(|wave| graph.op(wave, &[&phases]));
         return Some(graph.concat(&[&waves[0], &waves[1]]));
     }
-    let centre = Side::centre(&basis.points);
+    let centre = Side::centre(basis.points());
     let near = match precision {
         Precision::Double => encoded.points.clone(),
         Precision::Single => {
@@ -59,7 +59,7 @@ pub(super) fn functions(
         near,
         squared: None,
     };
-    let values = functions.kernel(&basis.kernel);
+    let values = functions.kernel(basis.kernel());
     Some(match precision {
         Precision::Double => values,
         Precision::Single => graph.in_precision(&values, Precision::Double),
@@ -86,7 +86,7 @@ pub(super) fn expansion(
 
 /// The factor of a linear kernel at points.
 pub(super) fn linear_factor(basis: &Basis) -> Option<f64> {
-    factor_of(&basis.kernel).filter(|_| basis.shape == Shape::Points)
+    factor_of(basis.kernel()).filter(|_| basis.shape() == Shape::Points)
 }
 
 fn factor_of(kernel: &Kernel) -> Option<f64> {
@@ -102,7 +102,7 @@ fn linear_weights(basis: &Basis, coefficients: &[f64]) -> Vec<f64> {
     let factor = linear_factor(basis).unwrap_or(1.0);
     let mut weights = vec![0.0; basis.dim()];
     for (j, g) in coefficients.iter().enumerate() {
-        for (weight, x) in weights.iter_mut().zip(basis.points.row(j)) {
+        for (weight, x) in weights.iter_mut().zip(basis.points().row(j)) {
             *weight += factor * g * x;
         }
     }
@@ -111,7 +111,7 @@ fn linear_weights(basis: &Basis, coefficients: &[f64]) -> Vec<f64> {
 
 /// The points of a basis, one in each column.
 fn columns_of(basis: &Basis, of: impl Fn(usize, f64) -> f64) -> Vec<f64> {
-    let points = &basis.points;
+    let points = basis.points();
     (0..points.dim())
         .flat_map(|k| (0..points.len()).map(move |j| (k, j)))
         .map(|(k, j)| of(k, points.row(j)[k]))
@@ -161,7 +161,7 @@ impl Functions<'_> {
     }
 
     fn times(&mut self, values: &Value, factor: f64) -> Value {
-        let columns = self.basis.points.len();
+        let columns = self.basis.points().len();
         self.graph.times(values, columns, factor, self.precision)
     }
 
@@ -201,7 +201,7 @@ impl Functions<'_> {
     /// $\exp(2\gamma\langle z, z_j\rangle - \gamma\|z\|^2 - \gamma\|z_j\|^2)$ with z less the centre: far from the origin the three
     /// terms would cancel.
     fn gaussian(&mut self, gamma: f64) -> Value {
-        let (dim, count) = (self.basis.dim(), self.basis.points.len());
+        let (dim, count) = (self.basis.dim(), self.basis.points().len());
         let centre = self.centre.clone();
         let points = columns_of(self.basis, |k, value| value - centre[k]);
         let norm = |j: usize| -> f64 {
@@ -259,7 +259,7 @@ impl Functions<'_> {
     /// Indicators are 0 or 1, and so are their differences: the sum over all of them is exact as
     /// $\sum x_k + \sum x_{jk} - 2\sum x_kx_{jk}$.
     fn distance(&mut self, distance: &Distance) -> Value {
-        let count = self.basis.points.len();
+        let count = self.basis.points().len();
         let points = Rc::new(columns_of(self.basis, |_, value| value));
         let column = |k: usize| &points[k * count..(k + 1) * count];
         let is_indicator = |k: &usize| {

@@ -1,6 +1,7 @@
 //! A model: its scores, labels and probabilities.
 
 use oblivio_base::Result;
+use oblivio_kernels::Basis;
 use serde_json::json;
 
 use super::align::{self, Known};
@@ -9,7 +10,6 @@ use super::graph::Value;
 use super::proto::Element;
 use super::writer::{Placement, Writer, entries};
 use super::{OnnxSettings, Precision, classes, kernel, single};
-use crate::basis::Basis;
 use crate::model::Model;
 use crate::predictor::{Offsets, Predictor};
 

@@ -4,12 +4,11 @@ use std::f64::consts::E;
 
 use oblivio_base::stats::Spread;
 use oblivio_base::{Points, Result, Watch};
+use oblivio_kernels::{Basis, Kernel, Shape, Side, Smoothness};
 
 use super::columns::refused;
 use super::kernel::linear_factor;
 use crate::align::{Alignment, By, LEAST_VARIANCE, Normal};
-use crate::basis::{Basis, Shape};
-use crate::kernel::{Kernel, Side, Smoothness};
 use crate::predictor::Predictor;
 
 /// The largest error allowed, as a share of the spread of the scores.
@@ -57,22 +56,22 @@ fn relative_error(scorer: &Predictor) -> Result<f64> {
     let unbounded = || {
         refused(format!(
             "in single precision the error of {} has no bound; export it in double precision",
-            match basis.shape {
-                Shape::Points => format!("the kernel `{}`", basis.kernel),
+            match basis.shape() {
+                Shape::Points => format!("the kernel `{}`", basis.kernel()),
                 Shape::Frequencies => "random waves".to_owned(),
             }
         ))
     };
-    if basis.shape == Shape::Frequencies {
+    if basis.shape() == Shape::Frequencies {
         return Err(unbounded());
     }
     let size = Size::of(basis);
-    let (_, error) = kernel_error(&basis.kernel, &size).ok_or_else(unbounded)?;
+    let (_, error) = kernel_error(basis.kernel(), &size).ok_or_else(unbounded)?;
     let slope = scorer.alignment().map_or(Ok(1.0), slope)?;
     let total: f64 = scorer.coefficients().iter().map(|g| g.abs()).sum();
-    let step = basis.points.len().div_ceil(LOOKED_AT).max(1);
-    let rows: Vec<usize> = (0..basis.points.len()).step_by(step).collect();
-    let some: Points = basis.points.select(&rows);
+    let step = basis.points().len().div_ceil(LOOKED_AT).max(1);
+    let rows: Vec<usize> = (0..basis.points().len()).step_by(step).collect();
+    let some: Points = basis.points().select(&rows);
     let mut spread = Spread::default();
     for score in scorer.expansion_at(&some, &Watch::default())? {
         spread.add(score, 1.0);
@@ -90,9 +89,9 @@ struct Size {
 
 impl Size {
     fn of(basis: &Basis) -> Self {
-        let centre = Side::centre(&basis.points);
+        let centre = Side::centre(basis.points());
         let mut norms = (0.0f64, 0.0f64);
-        for row in (0..basis.points.len()).map(|j| basis.points.row(j)) {
+        for row in (0..basis.points().len()).map(|j| basis.points().row(j)) {
             let entries = || row.iter().zip(&centre).map(|(v, c)| v - c);
             let squared: f64 = entries().map(|z| z * z).sum();
             let sum: f64 = entries().map(f64::abs).sum();

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use oblivio_base::{Column, Error, Scaling, Watch};
+use oblivio_kernels::Kernel;
 use prost::Message;
 
 use super::proto::ModelProto;
 use super::{OnnxForm, OnnxSettings, Precision};
 use crate::fit::Settings;
-use crate::kernel::Kernel;
 use crate::model::{Model, Roles};
 
 const ROWS: usize = 60;

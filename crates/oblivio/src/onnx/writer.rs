@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use oblivio_base::{Encoder, Named, Result};
+use oblivio_kernels::Basis;
 use prost::Message;
 use serde_json::json;
 
@@ -12,7 +13,6 @@ use super::encode::{self, Encoded};
 use super::graph::{Graph, MOST_BYTES, Value};
 use super::proto::{ModelProto, OperatorSetIdProto, StringStringEntryProto};
 use super::{OnnxSettings, kernel, smooth};
-use crate::basis::Basis;
 use crate::model::{Held, Holdings};
 use crate::partition::{Missing, Partition};
 
@@ -167,7 +167,7 @@ pub(super) fn entries(
     };
     vec![
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("kernel", basis.kernel.to_string()),
+        ("kernel", basis.kernel().to_string()),
         ("inputs", settings.form.name().to_owned()),
         ("precision", settings.precision.name().to_owned()),
         ("columns", json!(columns).to_string()),

@@ -5,6 +5,7 @@ use oblivio_base::{
     Column, Encoder, Error, MISSING, Points, Result, Scaling, UnseenCategory, Values, Warning,
     Watch,
 };
+use oblivio_kernels::{Gamma, Kernel};
 
 use super::apply::{Maps, Release, check_length};
 use super::columns::{ColumnMap, Why};
@@ -12,7 +13,6 @@ use super::form::{ColumnForm, ReadColumn};
 use super::projection::{ProjectionMap, ProjectionRows};
 use super::settings::{ReleaseMethod, ReleaseSettings};
 use crate::conditioning::{Observed, Of};
-use crate::kernel::{Gamma, Kernel};
 use crate::partition::{Assignment, Partition};
 use crate::sensitive::Sensitive;
 

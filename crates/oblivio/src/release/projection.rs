@@ -3,6 +3,7 @@
 use faer::MatRef;
 use oblivio_base::stats::Spread;
 use oblivio_base::{Column, Error, Points, Result, Warning, Watch, random};
+use oblivio_kernels::{Components, FeatureMap, Kernel};
 use serde::{Deserialize, Serialize};
 
 use super::form::{ColumnForm, Form, ReadColumn};
@@ -10,8 +11,6 @@ use super::report::{ReleaseCertificate, ReleasePathPoint};
 use super::settings::{Discrete, ProjectionRule};
 use crate::audit::{HsicSettings, HsicSide, Resampling, hsic, prepared};
 use crate::conditional_mean::ConditionalMean;
-use crate::kernel::Kernel;
-use crate::landmarks::{Components, FeatureMap};
 use crate::manifold::{Certify, Manifold, ManifoldParts, Projected, Region, Search, Span, Stepped};
 use crate::partition::{Assignment, Partition, Smooth};
 use crate::sensitive::{Kind, Sensitive};

@@ -3,10 +3,9 @@
 use oblivio_base::choice::check_strength;
 use oblivio_base::encoder::find;
 use oblivio_base::{Column, Error, Named, Result, Values};
+use oblivio_kernels::{Components, Gamma, Kernel};
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::{Gamma, Kernel};
-use crate::landmarks::Components;
 use crate::partition::{Missing, PartitionRule};
 
 /// How the values of a release are made.

@@ -3,10 +3,9 @@
 use std::cmp::Reverse;
 
 use oblivio_base::{Column, Encoder, Points, Result, Scaling, UnseenCategory, Values, Watch};
+use oblivio_kernels::{Components, FeatureMap, Gamma, Kernel};
 
 use super::{AdversaryKind, AdversarySettings};
-use crate::kernel::{Gamma, Kernel};
-use crate::landmarks::{Components, FeatureMap};
 
 /// Features of rows, row after row.
 pub(super) struct Design {

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use oblivio_base::encoder::complete;
 use oblivio_base::stats::Spread;
 use oblivio_base::{Column, Error, Points, Result, Values, Watch};
+use oblivio_kernels::{Kernel, KernelMatrix};
 use rayon::prelude::*;
 
-use crate::kernel::{Kernel, KernelMatrix};
 use crate::sensitive::Kind;
 
 /// Observations $(x, c)$ of numbers and a combination of categories, and their kernel

@@ -39,48 +39,58 @@ impl Learner {
 
 /// A learner with its settings.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Task {
-    pub(crate) learner: Learner,
-    pub(crate) penalty: f64,
-    pub(crate) intercept: Intercept,
-    pub(crate) solver: Solver,
+pub struct Task {
+    /// The loss.
+    pub learner: Learner,
+    /// λ
+    pub penalty: f64,
+    /// Whether there is a constant.
+    pub intercept: Intercept,
+    /// The solver.
+    pub solver: Solver,
     /// The relative duality gap to reach; what is usual for the learner if absent.
-    pub(crate) gap: Option<f64>,
+    pub gap: Option<f64>,
     /// The most steps to take; the solver's own limit if absent.
-    pub(crate) steps: Option<usize>,
+    pub steps: Option<usize>,
     /// Bytes for rows of a machine's matrix.
-    pub(crate) memory: Option<usize>,
+    pub memory: Option<usize>,
 }
 
 /// What is to be learned from rows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Outcomes<'a> {
+pub struct Outcomes<'a> {
     /// y, or 0 and 1 for classes.
-    pub(crate) targets: &'a [f64],
+    pub targets: &'a [f64],
     /// ω: how often each row counts.
-    pub(crate) weights: &'a [f64],
+    pub weights: &'a [f64],
     /// How much its class counts.
-    pub(crate) emphasis: &'a [f64],
+    pub emphasis: &'a [f64],
 }
 
 /// What was learned on a Gram matrix.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
+pub struct Answer {
     /// α with $h = \sum_i\alpha_iz_i$.
-    pub(crate) coefficients: Vec<f64>,
-    pub(crate) intercept: f64,
+    pub coefficients: Vec<f64>,
+    /// The constant; zero unless it was asked for.
+    pub intercept: f64,
     /// The values at the rows, the intercept among them.
-    pub(crate) fitted: Vec<f64>,
-    pub(crate) effort: Effort,
+    pub fitted: Vec<f64>,
+    /// How the learner came to it.
+    pub effort: Effort,
 }
 
 /// What was learned on features.
 #[derive(Clone, Debug)]
-pub(crate) struct LinearAnswer {
-    pub(crate) weights: Vec<f64>,
-    pub(crate) intercept: f64,
-    pub(crate) fitted: Vec<f64>,
-    pub(crate) effort: Effort,
+pub struct LinearAnswer {
+    /// w with $h = \langle w, \cdot\rangle$.
+    pub weights: Vec<f64>,
+    /// The constant; zero unless it was asked for.
+    pub intercept: f64,
+    /// The values at the rows, the intercept among them.
+    pub fitted: Vec<f64>,
+    /// How the learner came to it.
+    pub effort: Effort,
 }
 
 /// How a learner came to its answer.
@@ -121,7 +131,7 @@ impl From<&Certificate> for Effort {
 
 impl Task {
     /// Refuses settings that do not belong to the learner.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         self.ridge()?;
         if let Some(gap) = self.gap.filter(|gap| !(*gap > 0.0 && *gap < 1.0)) {
             return Err(Error::InvalidParameter {
@@ -149,7 +159,8 @@ impl Task {
         })
     }
 
-    pub(crate) fn ridge(&self) -> Result<Ridge> {
+    /// Ridge regression with these settings.
+    pub fn ridge(&self) -> Result<Ridge> {
         Ok(Ridge::new(self.penalty, self.solver)?.with_intercept(self.intercept))
     }
 
@@ -176,12 +187,7 @@ impl Task {
     }
 
     /// Learns from inner products.
-    pub(crate) fn solve(
-        &self,
-        gram: &dyn Gram,
-        outcomes: Outcomes,
-        watch: &Watch,
-    ) -> Result<Answer> {
+    pub fn solve(&self, gram: &dyn Gram, outcomes: Outcomes, watch: &Watch) -> Result<Answer> {
         if self.learner == Learner::Ridge {
             let (targets, weights) = (outcomes.targets, outcomes.weights);
             let solution = self.ridge()?.solve_gram(gram, targets, weights, watch)?;
@@ -211,7 +217,7 @@ impl Task {
     }
 
     /// Learns classes from features; for a support vector machine perhaps with bounds on $\langle w, u\rangle$ for some directions u.
-    pub(crate) fn solve_features(
+    pub fn solve_features(
         &self,
         rows: &dyn FeatureRows,
         outcomes: Outcomes,

@@ -1,7 +1,7 @@
 //! Kernels: what they are, and how they are written.
 
 mod block;
-pub(crate) mod exp;
+pub mod exp;
 mod matrix;
 mod product;
 mod row;
@@ -9,9 +9,9 @@ mod slope;
 mod text;
 
 pub use block::Side;
-pub(crate) use block::{Span, Tile};
+pub use block::{Span, Tile};
 pub use matrix::{KernelMatrix, Lower};
-pub(crate) use row::{KernelRow, dot};
+pub use row::{KernelRow, dot};
 
 use std::convert::Infallible;
 
@@ -25,12 +25,12 @@ use rand::RngExt;
 /// Python and the model file share:
 ///
 /// ```
-/// use oblivio::{Gamma, Kernel};
+/// use oblivio_kernels::{Gamma, Kernel};
 /// let kernel: Kernel = "0.5 * rbf(gamma=2) + linear".parse()?;
 /// assert_eq!(kernel.to_string(), "0.5 * rbf(gamma=2) + linear");
 /// let rule: Kernel<Gamma> = "matern32(gamma=median)".parse()?;
 /// assert_eq!(rule.to_string(), "matern32(gamma=median)");
-/// # Ok::<(), oblivio::Error>(())
+/// # Ok::<(), oblivio_base::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kernel<G = f64> {
@@ -92,7 +92,7 @@ impl Smoothness {
     }
 
     /// √(2ν)
-    pub(crate) fn factor(self) -> f64 {
+    pub fn factor(self) -> f64 {
         self.twice_nu().sqrt()
     }
 }
@@ -233,7 +233,7 @@ impl Kernel<Gamma> {
 
 impl Kernel {
     /// Every γ times a positive factor.
-    pub(crate) fn narrowed(&self, factor: f64) -> Result<Self> {
+    pub fn narrowed(&self, factor: f64) -> Result<Self> {
         let Ok(kernel) = self.map_gamma(&mut |_, gamma| Ok::<_, Infallible>(gamma * factor));
         kernel.check()?;
         Ok(kernel)

@@ -4,10 +4,10 @@ use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Col, Mat, MatMut, MatRef, Par, Side};
 use oblivio_base::{Error, Result, Watch};
 
+use super::equations::NormalEquations;
 use super::ridge::{Intercept, Ridge};
 use super::system::{Convergence, Factor, System};
 use crate::gram::dot;
-use crate::moments::Design;
 
 /// What ridge regression on features found.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +35,7 @@ pub struct PathPoint {
 }
 
 /// What a row does to its own fitted value: the factor of $S + \lambda I$, and the mean where there is an intercept.
-pub(crate) struct Influence {
+pub struct Influence {
     factor: Factor,
     /// Features' mean and the share of one unit of weight, with an intercept.
     centre: Option<(Vec<f64>, f64)>,
@@ -44,13 +44,14 @@ pub(crate) struct Influence {
 impl Ridge {
     /// $w = (S + \lambda I)^{-1}r$ with $S = \sum w zz^\top$ and $r = \sum w zy$; about the means where there is an intercept,
     /// which is then $\bar y - \langle w, \bar z\rangle$.
-    pub fn solve_design(&self, design: &Design, watch: &Watch) -> Result<Linear> {
+    pub fn solve_design(&self, design: &NormalEquations, watch: &Watch) -> Result<Linear> {
         Ok(self.solve_with_influence(design, watch)?.0)
     }
 
-    pub(crate) fn solve_with_influence(
+    /// The same, and what each row does to its own fitted value.
+    pub fn solve_with_influence(
         &self,
-        design: &Design,
+        design: &NormalEquations,
         watch: &Watch,
     ) -> Result<(Linear, Influence)> {
         let (mut gram, cross, target) = self.normal(design);
@@ -86,7 +87,11 @@ impl Ridge {
     /// The errors of every penalty, from one eigendecomposition.
     ///
     /// Each comes with its weights w.
-    pub fn path(&self, design: &Design, penalties: &[f64]) -> Result<Vec<(PathPoint, Vec<f64>)>> {
+    pub fn path(
+        &self,
+        design: &NormalEquations,
+        penalties: &[f64],
+    ) -> Result<Vec<(PathPoint, Vec<f64>)>> {
         let (gram, cross, target) = self.normal(design);
         let eigen = gram
             .as_mat()
@@ -127,7 +132,7 @@ impl Ridge {
         penalties.iter().map(point).collect()
     }
 
-    fn normal(&self, design: &Design) -> (crate::kernel::Lower, Vec<f64>, f64) {
+    fn normal(&self, design: &NormalEquations) -> (crate::kernel::Lower, Vec<f64>, f64) {
         match self.intercept() {
             Intercept::Fitted => design.centred(),
             Intercept::None => design.about_zero(),
@@ -138,7 +143,7 @@ impl Ridge {
 impl Influence {
     /// $L^{-1}R$ for the map R from kernel columns to features, and $L^{-1}\bar z$: with $v = L^{-1}(Rk - \bar z)$ the leverage of
     /// a row is $\|v\|^2$ (plus 1/W).
-    pub(crate) fn of_map(&self, root: MatRef<'_, f64>) -> (Mat<f64>, Vec<f64>, f64) {
+    pub fn of_map(&self, root: MatRef<'_, f64>) -> (Mat<f64>, Vec<f64>, f64) {
         let mut map = root.to_owned();
         let solve = |matrix: MatMut<'_, f64>| {
             let threads = Par::rayon(rayon::current_num_threads());

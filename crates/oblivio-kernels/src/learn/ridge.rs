@@ -58,7 +58,8 @@ impl Ridge {
         }
     }
 
-    pub(crate) fn penalty(&self) -> f64 {
+    /// λ
+    pub fn penalty(&self) -> f64 {
         self.penalty
     }
 

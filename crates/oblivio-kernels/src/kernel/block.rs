@@ -85,7 +85,7 @@ impl Side {
 }
 
 /// Part of a column-major matrix, held by one thread.
-pub(crate) struct Tile<'a> {
+pub struct Tile<'a> {
     values: &'a mut [f64],
     stride: usize,
     rows: usize,
@@ -94,6 +94,7 @@ pub(crate) struct Tile<'a> {
 
 impl<'a> Tile<'a> {
     /// `values` starts at the tile's first entry; column j starts `j * stride` further on.
+    #[inline]
     pub(crate) fn new(values: &'a mut [f64], stride: usize, rows: usize, columns: usize) -> Self {
         Self {
             values,
@@ -103,19 +104,26 @@ impl<'a> Tile<'a> {
         }
     }
 
-    pub(crate) fn column(&mut self, j: usize) -> &mut [f64] {
+    /// A column of the tile.
+    #[inline]
+    pub fn column(&mut self, j: usize) -> &mut [f64] {
         &mut self.values[j * self.stride..][..self.rows]
     }
 
+    #[inline]
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    pub(crate) fn columns(&self) -> usize {
+    /// The number of columns.
+    #[inline]
+    pub fn columns(&self) -> usize {
         self.columns
     }
 
-    pub(crate) fn as_mat(&mut self) -> MatMut<'_, f64> {
+    /// The tile as a matrix.
+    #[inline]
+    pub fn as_mat(&mut self) -> MatMut<'_, f64> {
         MatMut::from_column_major_slice_with_stride_mut(
             self.values,
             self.rows,
@@ -127,9 +135,11 @@ impl<'a> Tile<'a> {
 
 /// The rows and columns of a matrix that a tile stands for.
 #[derive(Clone, Debug)]
-pub(crate) struct Span {
-    pub(crate) rows: Range<usize>,
-    pub(crate) columns: Range<usize>,
+pub struct Span {
+    /// The rows.
+    pub rows: Range<usize>,
+    /// The columns.
+    pub columns: Range<usize>,
 }
 
 /// Writes $k(x_i, x'_j)$ into `tile`.

@@ -20,9 +20,9 @@ use crate::kernel::{Kernel, KernelMatrix};
 #[derive(Clone, Debug, PartialEq)]
 pub struct FeatureMap {
     /// The functions that the features are combinations of.
-    pub(crate) basis: Basis,
+    basis: Basis,
     /// $R = K_{LL}^{+1/2}$, or $\sqrt{2/p}\,I$; symmetric, column after column.
-    pub(crate) root: Vec<f64>,
+    root: Vec<f64>,
 }
 
 /// Rows whose features are computed at a time; fixed, so that the result does not depend on the threads.
@@ -113,6 +113,11 @@ impl FeatureMap {
         })
     }
 
+    /// The map with this root, column after column: what a file holds.
+    pub fn from_parts(basis: Basis, root: Vec<f64>) -> Self {
+        Self { basis, root }
+    }
+
     fn waves(basis: Basis) -> Self {
         let count = basis.len();
         let scale = (2.0 / count as f64).sqrt();
@@ -161,7 +166,7 @@ impl FeatureMap {
     }
 
     /// Turns kernel columns into features: rows of `stride` numbers, of which those at `at..at + p` are kernel values.
-    pub(crate) fn whiten(&self, rows: &mut [f64], stride: usize, at: usize) {
+    pub fn whiten(&self, rows: &mut [f64], stride: usize, at: usize) {
         let count = self.len();
         let number = rows.len() / stride;
         let mut whole = MatMut::from_column_major_slice_mut(rows, stride, number);
@@ -179,7 +184,7 @@ impl FeatureMap {
 
     /// The weights w of features whose linear function is the expansion with these coefficients: $g = Rw$, so
     /// $w = RK_{LL}\,g$ for landmarks, and $w = (p/2)Rg$ for waves.
-    pub(crate) fn weights_of(&self, coefficients: &[f64], watch: &Watch) -> Result<Vec<f64>> {
+    pub fn weights_of(&self, coefficients: &[f64], watch: &Watch) -> Result<Vec<f64>> {
         let count = self.len();
         let values: Vec<f64> = match self.basis.shape {
             Shape::Points => self
@@ -195,7 +200,7 @@ impl FeatureMap {
     }
 
     /// The largest eigenvalue of $R^2$, by power iteration: by how much whitening can amplify an error.
-    pub(crate) fn amplification(&self) -> f64 {
+    pub fn amplification(&self) -> f64 {
         const STEPS: usize = 30;
         let mut vector = faer::Col::from_fn(self.len(), |i| 1.0 + (i % 7) as f64);
         let mut largest = 0.0;
@@ -210,18 +215,23 @@ impl FeatureMap {
         largest * largest
     }
 
+    /// The entries of R, column after column.
+    pub fn root_entries(&self) -> &[f64] {
+        &self.root
+    }
+
     /// R
-    pub(crate) fn root(&self) -> MatRef<'_, f64> {
+    pub fn root(&self) -> MatRef<'_, f64> {
         MatRef::from_column_major_slice(&self.root, self.len(), self.len())
     }
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
     use oblivio_base::{Named, random};
 
-    pub(crate) fn points(rows: usize, seed: u64) -> Points<'static> {
+    fn points(rows: usize, seed: u64) -> Points<'static> {
         use rand::RngExt;
         let mut random = random::generator(seed, random::Stream::Simulation);
         Points::new(

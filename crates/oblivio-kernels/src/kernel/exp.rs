@@ -11,7 +11,7 @@
 use pulp::Arch;
 
 /// Runs `op` compiled for the machine's vector instructions.
-pub(crate) fn vectorize<Op: Vectorized>(op: Op) -> Op::Output {
+pub fn vectorize<Op: Vectorized>(op: Op) -> Op::Output {
     match Arch::new() {
         #[cfg(target_arch = "x86_64")]
         Arch::V4(simd) => simd.vectorize(
@@ -32,7 +32,8 @@ pub(crate) fn vectorize<Op: Vectorized>(op: Op) -> Op::Output {
 /// A loop worth compiling for several instruction sets.
 ///
 /// Implementations must be `#[inline(always)]`, as must all they call, or nothing is gained.
-pub(crate) trait Vectorized {
+pub trait Vectorized {
+    /// What the loop gives.
     type Output;
     /// `FUSED` tells whether a multiply-add is one instruction; without it, one would be a slow library call.
     fn run<const FUSED: bool>(self) -> Self::Output;
@@ -58,7 +59,7 @@ const TAIL: [f64; 10] = [
 /// With k the integer nearest to x/ln 2 and r = x − k ln 2, exp x = 2^k exp r. The power of two is applied in two
 /// halves, so that results below the smallest normal number are rounded once.
 #[inline(always)]
-pub(crate) fn exp<const FUSED: bool>(x: f64) -> f64 {
+pub fn exp<const FUSED: bool>(x: f64) -> f64 {
     // Comparisons that a NaN fails, so that it passes through.
     let x = if x > HIGHEST { HIGHEST } else { x };
     let x = if x < LOWEST { LOWEST } else { x };
@@ -81,8 +82,9 @@ fn power_of_two(rounded: f64) -> f64 {
     f64::from_bits(rounded.to_bits().wrapping_add(1023) << 52)
 }
 
+/// ab + c, as one instruction where there is one.
 #[inline(always)]
-pub(crate) fn multiply_add<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
+pub fn multiply_add<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 

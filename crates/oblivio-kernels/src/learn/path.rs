@@ -13,8 +13,8 @@ use crate::kernel::Lower;
 
 /// Ridge regression on all matrices $K + VCV^\top$, for a fixed V (n × k) and any symmetric C (k × k).
 ///
-/// Oblivious features of strength t are of this form: with P the one-hot cells, B the negative inner products of rows and
-/// shifts and Q those of the shifts, $V = [P\ B]$ and $C = \begin{pmatrix}t^2Q & tI\\ tI & 0\end{pmatrix}$.
+/// Features $z_i = \phi_i - t\sum_a P_{ia}\delta_a$ are of this form for every t: with B the negative inner products of rows and
+/// $\delta_a$ and Q those of the $\delta_a$, $V = [P\ B]$ and $C = \begin{pmatrix}t^2Q & tI\\ tI & 0\end{pmatrix}$.
 ///
 /// What costs n³ does not depend on C: the correction is a matter of k equations,
 /// $$(A + VCV^\top)^{-1} = A^{-1} - RWR^\top,\quad A = K + \lambda\Omega^{-1},\ R = A^{-1}V,\ W = (I + CV^\top R)^{-1}C,$$

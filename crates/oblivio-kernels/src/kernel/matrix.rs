@@ -43,7 +43,8 @@ impl Lower {
     }
 
     /// The lower triangle of these entries.
-    pub(crate) fn from_fn(len: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
+    #[inline]
+    pub fn from_fn(len: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
         let column = |j: usize| (0..len).map(move |i| (i, j));
         let entries = (0..len).flat_map(column);
         let values = entries.map(|(i, j)| if i < j { 0.0 } else { entry(i, j) });
@@ -54,32 +55,37 @@ impl Lower {
     }
 
     /// The number of rows.
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether there is no row.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// The buffer as a matrix, of which only the lower triangle counts.
+    #[inline]
     pub fn as_mat(&self) -> MatRef<'_, f64> {
         MatRef::from_column_major_slice(&self.values, self.len, self.len)
     }
 
     /// The buffer as a matrix to change.
+    #[inline]
     pub fn as_mat_mut(&mut self) -> MatMut<'_, f64> {
         MatMut::from_column_major_slice_mut(&mut self.values, self.len, self.len)
     }
 
     /// The part of column j from the diagonal down.
+    #[inline]
     pub fn column(&self, j: usize) -> &[f64] {
         &self.values[j * self.len + j..(j + 1) * self.len]
     }
 
     /// $v^\top A v$
-    pub(crate) fn quadratic(&self, v: &[f64]) -> f64 {
+    pub fn quadratic(&self, v: &[f64]) -> f64 {
         let column = |j: usize| {
             let column = self.column(j);
             let below = column[1..].iter().zip(&v[j + 1..]);
@@ -94,6 +100,7 @@ impl Lower {
     }
 
     /// Adds to the diagonal.
+    #[inline]
     pub fn add_diagonal(&mut self, add: impl Fn(usize) -> f64) {
         for i in 0..self.len {
             self.values[i * (self.len + 1)] += add(i);
@@ -230,7 +237,7 @@ impl<'k> KernelMatrix<'k> {
     }
 
     /// All entries, each tile passing through `correct` while it is in cache.
-    pub(crate) fn corrected(
+    pub fn corrected(
         &self,
         correct: &(impl Fn(&Span, &mut Tile) + Sync),
         watch: &Watch,
@@ -255,7 +262,7 @@ impl<'k> KernelMatrix<'k> {
     }
 
     /// The lower triangle, each tile passing through `correct` while it is in cache.
-    pub(crate) fn lower(
+    pub fn lower(
         &self,
         out: &mut Lower,
         correct: &(impl Fn(&Span, &mut Tile) + Sync),
@@ -308,8 +315,8 @@ impl<'k> KernelMatrix<'k> {
 
     /// For every row i and group c, $\sum_{j : c_j = c} w_j K_{ij}$, without storing K.
     ///
-    /// With one group and the weights of an expansion these are its values; with cells and 1/N_c they are the
-    /// inner products with the cells' means.
+    /// With one group and the weights of an expansion these are its values; with 1/N_c they are the inner products
+    /// with the groups' means.
     pub fn grouped_sums(
         &self,
         weights: &[f64],
@@ -331,7 +338,7 @@ impl<'k> KernelMatrix<'k> {
     }
 
     /// The product with a matrix that has a row for every column of K, without storing K.
-    pub(crate) fn times_matrix(&self, right: MatRef<'_, f64>, watch: &Watch) -> Result<Mat<f64>> {
+    pub fn times_matrix(&self, right: MatRef<'_, f64>, watch: &Watch) -> Result<Mat<f64>> {
         let count = right.ncols();
         self.row_sums(
             count,

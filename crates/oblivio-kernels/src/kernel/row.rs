@@ -21,7 +21,7 @@ const LANES: usize = 8;
 ///
 /// Clones share what they know of the points, not the memory they work in.
 #[derive(Clone, Debug)]
-pub(crate) struct KernelRow {
+pub struct KernelRow {
     kernel: Kernel,
     points: Arc<Side>,
     centre: Arc<[f64]>,
@@ -80,7 +80,8 @@ impl KernelRow {
 }
 
 /// $\sum_j a_jb_j$
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+#[inline]
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     vectorize(Dot(a, b))
 }
 

@@ -70,7 +70,8 @@ impl Components {
         }
     }
 
-    pub(crate) fn check(self) -> Result<()> {
+    /// Refuses numbers outside their ranges.
+    pub fn check(self) -> Result<()> {
         if self.count == 0 {
             return Err(Error::InvalidParameter {
                 name: "the number of components",

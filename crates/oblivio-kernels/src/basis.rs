@@ -34,8 +34,17 @@ pub enum Shape {
 const CHUNK: usize = 256;
 
 impl Basis {
+    /// The functions of this shape.
+    pub fn new(kernel: Kernel, points: Points<'static>, shape: Shape) -> Self {
+        Self {
+            kernel,
+            points,
+            shape,
+        }
+    }
+
     /// The kernel at these points.
-    pub(crate) fn of_points(kernel: Kernel, points: Points<'static>) -> Self {
+    pub fn of_points(kernel: Kernel, points: Points<'static>) -> Self {
         Self {
             kernel,
             points,
@@ -126,7 +135,7 @@ impl Basis {
     }
 
     /// The value of every function at every point, point after point.
-    pub(crate) fn values(&self, points: &Points, watch: &Watch) -> Result<Vec<f64>> {
+    pub fn values(&self, points: &Points, watch: &Watch) -> Result<Vec<f64>> {
         let mut values = vec![0.0; self.len() * points.len()];
         self.values_into(points, &mut values, self.len(), &|_, _, _| (), watch)?;
         Ok(values)
@@ -134,7 +143,7 @@ impl Basis {
 
     /// The same into rows that are `stride` apart, each part of a row passing through `correct` with the number of the row and
     /// of the functions.
-    pub(crate) fn values_into(
+    pub fn values_into(
         &self,
         points: &Points,
         out: &mut [f64],
@@ -175,7 +184,7 @@ impl Basis {
     }
 
     /// $\sum_j g_jf_j(x)$ for every point.
-    pub(crate) fn expansion(
+    pub fn expansion(
         &self,
         points: &Points,
         coefficients: &[f64],
@@ -213,14 +222,15 @@ impl Basis {
 
 /// The functions of a basis at one point after the other, in memory that is taken once.
 #[derive(Clone, Debug)]
-pub(crate) struct BasisRow {
+pub struct BasisRow {
     kernel: KernelRow,
     /// The waves; empty where the functions are the kernel's.
     waves: Vec<f64>,
 }
 
 impl BasisRow {
-    pub(crate) fn new(basis: &Basis) -> Self {
+    /// Takes the memory for points of this basis.
+    pub fn new(basis: &Basis) -> Self {
         let (kernel, waves) = match basis.shape {
             Shape::Points => (&basis.kernel, 0),
             Shape::Frequencies => (&Kernel::Linear, basis.len()),
@@ -232,7 +242,7 @@ impl BasisRow {
     }
 
     /// The value of every function at a point.
-    pub(crate) fn at(&mut self, point: &[f64]) -> &[f64] {
+    pub fn at(&mut self, point: &[f64]) -> &[f64] {
         let values = self.kernel.at(point);
         if !self.waves.is_empty() {
             waves(values, &mut self.waves);
@@ -241,7 +251,7 @@ impl BasisRow {
     }
 
     /// The values at the last point.
-    pub(crate) fn last(&self) -> &[f64] {
+    pub fn last(&self) -> &[f64] {
         if self.waves.is_empty() {
             self.kernel.last()
         } else {

@@ -49,15 +49,16 @@ pub(super) fn features_of(gram: &dyn Gram, watch: &Watch) -> Result<Option<Mat<f
 }
 
 /// Features whose inner products are those of a matrix but for rounding, as many as that takes.
-pub(crate) struct Spanning {
+pub struct Spanning {
     /// Those of one row in each column.
-    pub(crate) features: Mat<f64>,
+    pub features: Mat<f64>,
     /// The rows that span them, in the order in which they were chosen.
     pivots: Vec<usize>,
 }
 
 impl Spanning {
-    pub(crate) fn of(gram: &dyn Gram, watch: &Watch) -> Result<Self> {
+    /// From a Gram matrix, perhaps of low rank.
+    pub fn of(gram: &dyn Gram, watch: &Watch) -> Result<Self> {
         let diagonal = gram.diagonal();
         let n = diagonal.len();
         let mut pivots = Vec::new();
@@ -73,7 +74,7 @@ impl Spanning {
     }
 
     /// The coefficients a of $w = \sum_ia_iz_i$, zero but for the pivots: their features are triangular.
-    pub(crate) fn coefficients(&self, weights: &[f64]) -> Vec<f64> {
+    pub fn coefficients(&self, weights: &[f64]) -> Vec<f64> {
         let mut rest = weights.to_vec();
         let mut coefficients = vec![0.0; self.features.ncols()];
         for (k, &pivot) in self.pivots.iter().enumerate().rev() {

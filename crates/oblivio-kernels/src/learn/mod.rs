@@ -1,5 +1,6 @@
 //! Learners. They see a Gram matrix, features or their moments; whether these are oblivious is none of their business.
 
+mod equations;
 mod gradients;
 mod linear;
 mod logistic;
@@ -15,12 +16,13 @@ mod system;
 mod task;
 
 pub(crate) use crate::gram::dot;
-pub use linear::{Linear, PathPoint};
+pub use equations::{NormalEquations, translate};
+pub use linear::{Influence, Linear, PathPoint};
 pub use logistic::Logistic;
-pub(crate) use lowrank::Spanning;
+pub use lowrank::Spanning;
 pub use path::{PathFit, RidgePath};
 pub use ridge::{Intercept, Ridge, Solution};
 pub use svm::{Certificate, Classified, LinearClassified, Margins, Svm, SvmSolver};
 pub use system::{Convergence, Solver};
-pub(crate) use task::{Answer, Outcomes, Task};
+pub use task::{Answer, LinearAnswer, Outcomes, Task};
 pub use task::{Effort, Learner};
