@@ -5,11 +5,11 @@
 //! data: that is an inequality, not a question of luck.
 
 use anyhow::{Context, Result};
-use oblivio::simulate::{RidgeParameters, Simulation};
 use oblivio::{
     Binning, BoundSettings, Bounds, CellCount, Column, Model, PartitionRule, Roles, Scaling,
     Settings, Watch,
 };
+use oblivio_simulate::{RidgeParameters, Simulation};
 
 use super::figure::{Axis, Bar, Colour, Figure, Legend, Mark, Panel, Series, Shape};
 use super::statistics::{Sample, seed};

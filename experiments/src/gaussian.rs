@@ -6,7 +6,7 @@
 //! $\mathrm{Var}\,E[D^2|S]/\mathrm{Var}\,D^2 = 32c^4r^4/(E D^4 - (E D^2)^2)$ of the variance of D².
 
 use anyhow::Result;
-use oblivio::simulate::{GaussianParameters, Simulation};
+use oblivio_simulate::{GaussianParameters, Simulation};
 
 use super::dependence::{Corrected, Scored, bins, correct};
 use super::figure::{Axis, Bar, Colour, Figure, Legend, Mark, Panel, Series, Shape};

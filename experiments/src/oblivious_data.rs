@@ -5,11 +5,11 @@
 //! that rate.
 
 use anyhow::Result;
-use oblivio::simulate::{RidgeParameters, Simulation};
 use oblivio::{
     Assignment, Certify, Column, ConditionalMean, HsicSettings, HsicSide, Kernel, Kind, LowerBound,
     Manifold, Offsets, Partition, Region, Resampling, Search, Watch, hsic,
 };
+use oblivio_simulate::{RidgeParameters, Simulation};
 
 use super::dependence::bins;
 use super::figure::{Axis, Bar, Colour, Figure, Legend, Mark, Panel, Series, Shape};

@@ -3,7 +3,7 @@
 use std::f64::consts::{PI, TAU};
 
 use anyhow::Result;
-use oblivio::simulate::Simulation;
+use oblivio_simulate::Simulation;
 
 use super::dependence::{Corrected, Scored, bins, correct};
 use super::figure::{Axis, Colour, Figure, Legend, Mark, Panel, Series};

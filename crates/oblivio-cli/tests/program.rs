@@ -8,11 +8,11 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use common::Place;
-use oblivio::simulate::Simulation;
 use oblivio::{
     Column, Encoder, FeatureSettings, Model, Prediction, Reference, Roles, Scaling, Sensitive,
     Settings, Training, Transformer, UnseenCategory, Watch,
 };
+use oblivio_simulate::Simulation;
 use serde_json::Value;
 
 /// Regresses `success` on what a committee sees, with `sex` as S.

@@ -17,11 +17,10 @@ mod settings;
 
 use std::ffi::OsString;
 
+use oblivio::Column;
+use oblivio_simulate::{GaussianParameters, GradesParameters, RidgeParameters, Simulation};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-
-use oblivio::Column;
-use oblivio::simulate::{GaussianParameters, GradesParameters, RidgeParameters, Simulation};
 
 /// The private extension of the `oblivio` package.
 #[pymodule]

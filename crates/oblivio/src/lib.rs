@@ -42,7 +42,6 @@ mod release;
 mod sensitive;
 mod sensitive_free;
 mod share;
-pub mod simulate;
 mod survey;
 
 pub use align::{AlignMethod, AlignRule, Alignment, Given};

@@ -11,10 +11,10 @@ use std::ops::Range;
 
 use anyhow::Result;
 use oblivio::learn::{Intercept, Learner};
-use oblivio::simulate::{GradesParameters, SimulatedTable, Simulation};
 use oblivio::{
     ClassWeights, Kernel, Mode, Parity, PartitionRule, Points, Reference, Settings, Training, Watch,
 };
+use oblivio_simulate::{GradesParameters, SimulatedTable, Simulation};
 
 use super::statistics::{Sample, seed};
 use super::{Findings, Run, Variant, Verdict, sensitive, values};

@@ -9,8 +9,8 @@ mod theory;
 mod view;
 
 use anyhow::Result;
-use oblivio::simulate::{RidgeParameters, Simulation};
 use oblivio::{ConditionalMean, Kernel, Points, Watch};
+use oblivio_simulate::{RidgeParameters, Simulation};
 
 use self::theory::{BOUND, Cells, mean_at, means_inner, middle, nodes};
 use super::statistics::{Sample, seed, slope};

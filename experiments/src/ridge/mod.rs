@@ -9,10 +9,10 @@ mod population;
 mod view;
 
 use anyhow::Result;
-use oblivio::simulate::{RidgeParameters, Simulation};
 use oblivio::{
     Binning, CellCount, Gamma, Kernel, Mode, PartitionRule, Reference, Settings, Training, Watch,
 };
+use oblivio_simulate::{RidgeParameters, Simulation};
 
 use self::population::{CELLS, Each};
 use super::statistics::{Sample, seed};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::builder::PossibleValue;
-use oblivio::simulate::{GaussianParameters, GradesParameters, RidgeParameters, Simulation};
+use oblivio_simulate::{GaussianParameters, GradesParameters, RidgeParameters, Simulation};
 
 use crate::progress::RowBar;
 use crate::table::Sink;

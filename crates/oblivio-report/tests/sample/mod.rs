@@ -482,7 +482,7 @@ fn feature_findings(audit: &Audit) -> Vec<FeatureFinding> {
 /// A small frontier, of real fits on a simulated table.
 pub fn frontier() -> oblivio::Frontier {
     use oblivio::{FrontierGrid, FrontierSettings, Roles, Scaling, Settings, Watch};
-    let table = oblivio::simulate::Simulation::from_name("ridge-1")
+    let table = oblivio_simulate::Simulation::from_name("ridge-1")
         .and_then(|simulation| simulation.table(120, 1))
         .unwrap_or_else(|error| panic!("{error}"));
     let roles = Roles {
@@ -505,7 +505,7 @@ pub fn frontier() -> oblivio::Frontier {
 pub fn bounds() -> oblivio::Bounds {
     use oblivio::{BoundSettings, Model, Roles, Scaling, Settings, Watch};
     let watch = Watch::default();
-    let table = oblivio::simulate::Simulation::from_name("ridge-1")
+    let table = oblivio_simulate::Simulation::from_name("ridge-1")
         .and_then(|simulation| simulation.table(120, 1))
         .unwrap_or_else(|error| panic!("{error}"));
     let roles = Roles {

@@ -92,7 +92,7 @@ impl FrontierSettings {
     /// Fits every candidate on the training rows, and measures its error and its dependence on the held-out ones.
     ///
     /// ```
-    /// use oblivio::simulate::Simulation;
+    /// use oblivio_simulate::Simulation;
     /// use oblivio::{FrontierGrid, FrontierSettings, Roles, Scaling, Settings, Watch};
     /// let table = Simulation::from_name("ridge-1")?.table(120, 1)?;
     /// let roles = Roles {

@@ -6,12 +6,12 @@
 
 use crate::common::{KERNELS, generator, kernel, watch};
 use faer::Mat;
-use oblivio::simulate::{RidgeParameters, Simulation};
 use oblivio::{
     BoundSettings, Bounds, CellCount, Column, Components, Constant, Error, Estimator, Kernel, Mode,
     Model, PartitionRule, Price, Roles, Scaling, Selection, Settings, Spectrum, trivial,
     trivial_for,
 };
+use oblivio_simulate::{RidgeParameters, Simulation};
 use rand::RngExt;
 
 /// A distribution of (X, S) with few values, and a map W of it.

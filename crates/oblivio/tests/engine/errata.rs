@@ -2,11 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use oblivio::learn::{Intercept, Learner};
-use oblivio::simulate::{GradesParameters, SimulatedTable, Simulation};
 use oblivio::{
     Column, Mode, Parity, PartitionRule, Points, Policies, Reference, Sensitive, Settings,
     Training, UnseenCategory, Watch,
 };
+use oblivio_simulate::{GradesParameters, SimulatedTable, Simulation};
 
 fn numbers(columns: &[Column], name: &str) -> Vec<f64> {
     let column = columns.iter().find(|column| column.name == name).unwrap();

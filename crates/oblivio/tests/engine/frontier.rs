@@ -5,12 +5,12 @@
 )]
 
 use oblivio::learn::Learner;
-use oblivio::simulate::{SimulatedTable, Simulation};
 use oblivio::{
     AuditRows, AuditSettings, Candidate, Column, Components, ErrorMeasure, Frontier, FrontierGrid,
     FrontierSettings, Measure, Mode, Model, PathGrid, PenaltyChoice, Policies, Resampling, Role,
     Roles, Scaling, Sensitive, Settings, UnseenCategory, Watch,
 };
+use oblivio_simulate::{SimulatedTable, Simulation};
 
 /// With sex and age as sensitive columns: the regions are too many for tables as small as these.
 fn admissions(rows: usize) -> SimulatedTable {

@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use oblivio::learn::{Intercept, Learner};
-use oblivio::simulate::Simulation;
 use oblivio::{
     ClassWeights, Column, Components, Encoder, Error, Fit, Labels, Mode, Model, Parity, Points,
     Predictor, Reference, Restraint, Roles, Scaling, Sensitive, Settings, Threshold, Training,
     UnseenCategory, Watch,
 };
+use oblivio_simulate::Simulation;
 
 struct Data {
     points: Points<'static>,

@@ -4,12 +4,12 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-use oblivio::simulate::Simulation;
 use oblivio::{
     Batch, Checkpoint, Column, Components, Encoder, Error, Estimator, FeatureSettings, Fit,
     Missing, Mode, Model, Named, PartitionRule, Reference, Scaling, Sensitive, SensitiveRows,
     Settings, Share, StreamFit, Survey, Transformer, Watch,
 };
+use oblivio_simulate::Simulation;
 use proptest::prelude::*;
 
 fn watch() -> Watch {

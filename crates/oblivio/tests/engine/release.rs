@@ -5,13 +5,13 @@
 )]
 
 use crate::common::{generator, watch};
-use oblivio::simulate::Simulation;
 use oblivio::{
     AuditRows, AuditSettings, CellCount, Column, ColumnRange, Error, Estimator, Measure,
     MissingFeatures, Named, PartitionRule, Policies, Release, ReleaseMethod, ReleaseReport,
     ReleaseRows, ReleaseSettings, Released, Resampling, Sensitive, StudySettings, UnseenCategory,
     Values, Warning, kind_of,
 };
+use oblivio_simulate::Simulation;
 use rand::RngExt;
 use rand_distr::StandardNormal;
 

@@ -2,6 +2,16 @@
 //!
 //! Rows are drawn one after the other from one generator, so a table is the beginning of every longer table with the
 //! same seed, and batches are its pieces. The stream is part of the contract: the same seed gives the same table in every version.
+//!
+//! It imports `oblivio-base` alone: what is simulated does not depend on what is done with it.
+//!
+//! ```
+//! use oblivio_simulate::Simulation;
+//!
+//! let table = Simulation::from_name("grades")?.table(100, 7)?;
+//! assert_eq!(table.rows(), 100);
+//! # Ok::<(), oblivio_base::Error>(())
+//! ```
 
 pub mod admissions;
 mod examples;
@@ -25,7 +35,7 @@ const BATCH: usize = 8192;
 /// Which data, with its parameters. By default they are those of the paper's text.
 ///
 /// ```
-/// use oblivio::simulate::{RidgeParameters, Simulation};
+/// use oblivio_simulate::{RidgeParameters, Simulation};
 /// let table = Simulation::from_name("admissions")?.table(500, 7)?;
 /// let names: Vec<&str> = table.sensitive.iter().map(|column| column.name.as_str()).collect();
 /// assert_eq!(names, ["sex", "region", "age"]);
@@ -33,7 +43,7 @@ const BATCH: usize = 8192;
 /// let weaker = RidgeParameters { mix: 0.9, ..RidgeParameters::authors_code() };
 /// let table = Simulation::Ridge1(weaker).table(500, 7)?;
 /// assert_eq!(table.rows(), 500);
-/// # Ok::<(), oblivio::Error>(())
+/// # Ok::<(), oblivio_base::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Simulation {
@@ -119,11 +129,11 @@ impl Simulation {
     /// A column of text has its levels numbered anew in every batch.
     ///
     /// ```
-    /// use oblivio::simulate::Simulation;
+    /// use oblivio_simulate::Simulation;
     /// let batches = Simulation::Admissions.batches(20_000, 7);
     /// let rows: usize = batches.map(|batch| Ok(batch?.rows())).sum::<oblivio::Result<usize>>()?;
     /// assert_eq!(rows, 20_000);
-    /// # Ok::<(), oblivio::Error>(())
+    /// # Ok::<(), oblivio_base::Error>(())
     /// ```
     pub fn batches(
         &self,
