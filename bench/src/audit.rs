@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use oblivio::{
-    Column, HsicSettings, HsicSide, Kind, Resampling, Result, Watch, distance_correlation, hsic,
-};
+use oblivio::sensitive::Kind;
+use oblivio::{Column, Result, Watch};
+use oblivio_audit::{HsicSettings, HsicSide, Resampling, distance_correlation, hsic};
 
 use crate::{least, numbers, say};
 

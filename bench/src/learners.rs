@@ -2,11 +2,16 @@
 
 use std::path::Path;
 
-use oblivio::learn::{Intercept, Learner, Margins, Ridge, Solver, Svm};
+use oblivio::fit::PathGrid;
+use oblivio::gram::FeatureGram;
+use oblivio::oblivious::Shifts;
+use oblivio::partition::Assignment;
 use oblivio::{
-    Assignment, Column, ConditionalMean, FeatureGram, Gram, Lower, Mode, ObliviousMap, PathGrid,
-    Points, Result, Sensitive, Settings, Shifts, Training, Watch,
+    Column, ConditionalMean, Mode, ObliviousMap, Points, Result, Sensitive, Settings, Training,
+    Watch,
 };
+use oblivio_kernels::learn::{Intercept, Learner, Margins, Ridge, Solver, Svm};
+use oblivio_kernels::{Gram, Lower};
 
 use crate::{groups, least, matrix, numbers, rbf, say};
 

@@ -11,12 +11,16 @@ mod row;
 use std::path::Path;
 use std::time::Instant;
 
-use oblivio::learn::{Intercept, Solver};
+use oblivio::features::FeatureSettings;
+use oblivio::partition::Assignment;
+use oblivio::reference::Reference;
 use oblivio::{
-    Assignment, Column, Components, ConditionalMean, FeatureSettings, Kernel, KernelMatrix, Lower,
-    Mode, Named, ObliviousMap, Points, Reference, Result, Selection, Sensitive, Settings, Training,
-    Watch,
+    Column, ConditionalMean, Kernel, Mode, ObliviousMap, Points, Result, Sensitive, Settings,
+    Training, Watch,
 };
+use oblivio_base::Named;
+use oblivio_kernels::learn::{Intercept, Solver};
+use oblivio_kernels::{Components, KernelMatrix, Lower, Selection};
 
 /// A row-major matrix of little-endian doubles with its number of columns.
 fn matrix(path: &Path, columns: usize) -> Result<Points<'static>> {

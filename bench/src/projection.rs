@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use oblivio::{Assignment, ConditionalMean, Kernel, Manifold, Region, Result, Search, Watch};
+use oblivio::partition::Assignment;
+use oblivio::{ConditionalMean, Kernel, Result, Watch};
+use oblivio_release::{Manifold, Region, Search};
 
 use crate::{least, matrix, numbers, say};
 

@@ -1,8 +1,8 @@
 //! Rows scored one by one: seconds for each, against a table of that row.
 
-use oblivio::{
-    Column, Components, Model, Result, Roles, RowModel, Scaling, Settings, Value, Watch,
-};
+use oblivio::{Column, Model, Result, Roles, RowModel, Settings, Watch};
+use oblivio_base::{Scaling, Value};
+use oblivio_kernels::Components;
 
 use crate::{least, say};
 

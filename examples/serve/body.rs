@@ -8,7 +8,7 @@ use std::fmt;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
-use oblivio::RowColumn;
+use oblivio::model::RowColumn;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny};
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;

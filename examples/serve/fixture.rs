@@ -1,8 +1,9 @@
 //! A small table and a model of it, for the tests.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use oblivio::learn::Learner;
-use oblivio::{Column, Model, Roles, Scaling, Settings, Watch};
+use oblivio::{Column, Model, Roles, Settings, Watch};
+use oblivio_base::Scaling;
+use oblivio_kernels::learn::Learner;
 
 pub(crate) const ROWS: usize = 40;
 

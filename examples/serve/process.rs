@@ -11,7 +11,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use oblivio::learn::Learner;
+use oblivio_kernels::learn::Learner;
 
 struct Server {
     process: Child,

@@ -5,7 +5,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use axum::http::StatusCode;
-use oblivio::{Error, Kind, Model, RowColumn, RowModel, RowPrediction, Uses, Value, nearest};
+use oblivio::model::{RowColumn, RowPrediction};
+use oblivio::partition::Uses;
+use oblivio::sensitive::Kind;
+use oblivio::{Error, Model, RowModel};
+use oblivio_base::{Value, nearest};
 use serde_json::{Map, Value as Json, json};
 
 use crate::answer::Refusal;

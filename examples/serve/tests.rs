@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 
 use axum::body::{Body, to_bytes};
 use axum::http::Method;
-use oblivio::learn::Learner;
 use oblivio::{Column, Watch};
+use oblivio_kernels::learn::Learner;
 use serde_json::Value as Json;
 use tower::ServiceExt;
 

@@ -5,10 +5,10 @@
 //! data: that is an inequality, not a question of luck.
 
 use anyhow::{Context, Result};
-use oblivio::{
-    Binning, BoundSettings, Bounds, CellCount, Column, Model, PartitionRule, Roles, Scaling,
-    Settings, Watch,
-};
+use oblivio::partition::{Binning, CellCount, PartitionRule};
+use oblivio::{Column, Model, Roles, Settings, Watch};
+use oblivio_base::Scaling;
+use oblivio_release::{BoundSettings, Bounds};
 use oblivio_simulate::{RidgeParameters, Simulation};
 
 use super::figure::{Axis, Bar, Colour, Figure, Legend, Mark, Panel, Series, Shape};

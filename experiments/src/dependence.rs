@@ -1,7 +1,9 @@
 //! How much scores depend on S, on rows that had no part in the offsets.
 
 use anyhow::Result;
-use oblivio::{Binning, CellCount, Offsets, PartitionRule, correlation_ratio};
+use oblivio::partition::{Binning, CellCount, PartitionRule};
+use oblivio::predictor::Offsets;
+use oblivio_audit::correlation_ratio;
 
 use super::sensitive;
 use super::statistics::Sample;

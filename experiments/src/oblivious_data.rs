@@ -5,10 +5,12 @@
 //! that rate.
 
 use anyhow::Result;
-use oblivio::{
-    Assignment, Certify, Column, ConditionalMean, HsicSettings, HsicSide, Kernel, Kind, LowerBound,
-    Manifold, Offsets, Partition, Region, Resampling, Search, Watch, hsic,
-};
+use oblivio::partition::Assignment;
+use oblivio::predictor::Offsets;
+use oblivio::sensitive::Kind;
+use oblivio::{Column, ConditionalMean, Kernel, Partition, Watch};
+use oblivio_audit::{HsicSettings, HsicSide, Resampling, hsic};
+use oblivio_release::{Certify, LowerBound, Manifold, Region, Search};
 use oblivio_simulate::{RidgeParameters, Simulation};
 
 use super::dependence::bins;

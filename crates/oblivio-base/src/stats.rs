@@ -62,6 +62,11 @@ impl Spread {
     }
 }
 
+/// Rows, or the sum of their weights where weights count repetitions: what the number of cells grows with.
+pub fn effective_rows(rows: usize, weight: f64) -> usize {
+    rows.max(weight.round() as usize)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
-use oblivio::Named;
+use oblivio_base::Named;
 
 use crate::cmd;
 

@@ -4,10 +4,12 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use comfy_table::{CellAlignment, Table, presets};
-use oblivio::{
-    CellCoverage, CellMean, CorrelationRatio, Model, Named, Partition, Predictor, Shape,
-    USUAL_COVERAGE, Uses,
-};
+use oblivio::intervals::{CellCoverage, USUAL_COVERAGE};
+use oblivio::partition::Uses;
+use oblivio::{Model, Partition, Predictor};
+use oblivio_audit::{CellMean, CorrelationRatio};
+use oblivio_base::Named;
+use oblivio_kernels::Shape;
 
 /// More cells than this are left to `--json`.
 const MOST_CELLS: usize = 24;

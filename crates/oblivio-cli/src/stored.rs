@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use oblivio::{Model, Release, Transformer, kind_of, version_of};
+use oblivio::model::{kind_of, version_of};
+use oblivio::{Model, Transformer};
+use oblivio_release::Release;
 
 /// What a file can hold that the command line has a use for.
 pub(crate) enum Stored {

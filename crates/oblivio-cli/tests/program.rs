@@ -8,10 +8,12 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use common::Place;
+use oblivio::features::FeatureSettings;
+use oblivio::reference::Reference;
 use oblivio::{
-    Column, Encoder, FeatureSettings, Model, Prediction, Reference, Roles, Scaling, Sensitive,
-    Settings, Training, Transformer, UnseenCategory, Watch,
+    Column, Encoder, Model, Prediction, Roles, Sensitive, Settings, Training, Transformer, Watch,
 };
+use oblivio_base::{Scaling, UnseenCategory};
 use oblivio_simulate::Simulation;
 use serde_json::Value;
 
@@ -472,10 +474,10 @@ fn batches_and_files_make_no_difference_to_a_score() {
     let number = |value: &Value| value.as_f64().unwrap();
     let ratio = |name| number(&report["correlation-ratio"][name]);
     for (name, scores) in [("before", &before), ("after", &scores)] {
-        let expected = oblivio::correlation_ratio(scores, &cells.cells);
+        let expected = oblivio_audit::correlation_ratio(scores, &cells.cells);
         assert!((ratio(name) - expected.value).abs() < 1e-12);
         assert_eq!(ratio("expected-if-independent"), expected.expected);
-        let means = oblivio::cell_means(scores, &cells, &offsets.partition);
+        let means = oblivio_audit::cell_means(scores, &cells, &offsets.partition);
         let found = report["cells"].as_array().unwrap();
         assert_eq!(found.len(), means.len());
         for (found, mean) in found.iter().zip(means) {
@@ -502,7 +504,7 @@ fn transformer(strength: f64) -> Transformer {
     let (points, _) = encoder.encode(&columns).unwrap();
     let settings = FeatureSettings {
         kernel: "rbf".parse().unwrap(),
-        components: oblivio::Components::new(7),
+        components: oblivio_kernels::Components::new(7),
         strength,
         partition: Settings::default().partition,
         reference: Reference::All,
@@ -813,18 +815,18 @@ fn foreign_checkpoint() -> Vec<u8> {
     let columns = vec![Column::numbers("x", (0..50).map(f64::from).collect())];
     let settings = FeatureSettings {
         kernel: "rbf".parse().unwrap(),
-        components: oblivio::Components::new(5),
+        components: oblivio_kernels::Components::new(5),
         strength: 1.0,
-        partition: oblivio::PartitionRule::default(),
+        partition: oblivio::partition::PartitionRule::default(),
         reference: Reference::All,
         seed: 0,
     };
-    let mut survey = oblivio::Survey::new(0);
+    let mut survey = oblivio::survey::Survey::new(0);
     survey.update(&columns, &[], None).unwrap();
     let (encoder, fit) = survey
         .begin_features(Scaling::Raw, &settings, &Watch::default())
         .unwrap();
-    oblivio::Checkpoint::of_features(&encoder, &fit, "mine".into())
+    oblivio::model::Checkpoint::of_features(&encoder, &fit, "mine".into())
         .to_bytes()
         .unwrap()
 }

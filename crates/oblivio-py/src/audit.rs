@@ -1,13 +1,13 @@
 //! Audits.
 
 use numpy::PyReadonlyArray1;
+use oblivio::partition::{PartitionRule, Policies};
+use oblivio::{Column, Result, Watch};
+use oblivio_audit::{AuditRows, AuditSettings, Measure, Resampling, Role};
+use oblivio_base::Named;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use oblivio::{
-    AuditRows, AuditSettings, Column, Measure, Named, PartitionRule, Policies, Resampling, Result,
-    Role, Watch,
-};
 use oblivio_report::{FrontierPoint, HAS_CHARTS, Page, answer, csv};
 
 use crate::errors::{InvalidInputError, raise};
@@ -80,7 +80,7 @@ fn role(name: &str, column: &Column) -> Role {
 
 /// What an audit found.
 #[pyclass(frozen, module = "oblivio._oblivio")]
-pub(crate) struct AuditModel(oblivio::Audit);
+pub(crate) struct AuditModel(oblivio_audit::Audit);
 
 #[pymethods]
 impl AuditModel {

@@ -1,8 +1,9 @@
 //! Bounds.
 
+use oblivio::{Column, Watch};
+use oblivio_release::{BoundSettings, Bounds};
 use pyo3::prelude::*;
 
-use oblivio::{BoundSettings, Bounds, Column, Watch};
 use oblivio_report::{BoundsPage, bound_lines, bounds_answer, bounds_csv};
 
 use crate::errors::InvalidInputError;

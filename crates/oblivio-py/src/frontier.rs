@@ -1,13 +1,16 @@
 //! Frontiers.
 
 use numpy::PyReadonlyArray1;
+use oblivio::model::Labels;
+use oblivio::partition::{PartitionRule, Policies};
+use oblivio::{Column, Result, Roles, Settings, Values, Watch};
+use oblivio_audit::{
+    ALIGNS, AuditSettings, FrontierGrid, FrontierSettings, Measure, PenaltyChoice, Resampling,
+};
+use oblivio_base::Named;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use oblivio::{
-    ALIGNS, AuditSettings, Column, FrontierGrid, FrontierSettings, Labels, Measure, Named,
-    PartitionRule, PenaltyChoice, Policies, Resampling, Result, Roles, Settings, Values, Watch,
-};
 use oblivio_report::{FrontierPage, HAS_CHARTS, frontier_answer, frontier_csv};
 
 use crate::errors::{InvalidInputError, raise};
@@ -100,7 +103,7 @@ fn target_of((name, values, classes): Target<'_>) -> (Column, Option<Labels>) {
 
 /// Error against dependence of everything that was tried.
 #[pyclass(frozen, module = "oblivio._oblivio")]
-pub(crate) struct FrontierModel(oblivio::Frontier);
+pub(crate) struct FrontierModel(oblivio_audit::Frontier);
 
 #[pymethods]
 impl FrontierModel {

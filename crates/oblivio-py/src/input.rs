@@ -1,10 +1,11 @@
 //! Columns and matrices from Python.
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use oblivio::{Column, Encoder, Points, Result, Sensitive, Values};
+use oblivio_base::{Scaling, UnseenCategory};
 use pyo3::prelude::*;
 
 use crate::settings::Common;
-use oblivio::{Column, Encoder, Points, Result, Scaling, Sensitive, UnseenCategory, Values};
 
 /// A column's values: numbers, or levels and codes.
 #[derive(FromPyObject)]

@@ -73,7 +73,7 @@ fn cli_main(py: Python<'_>, arguments: Vec<OsString>) -> i32 {
 /// What the bytes of a file hold: `ridge`, `classifier`, `features`, `release`, `kernel`, or what is no model yet: `moments`, `checkpoint`.
 #[pyfunction]
 fn kind_of(data: &[u8]) -> PyResult<String> {
-    oblivio::kind_of(data).map_err(errors::raise)
+    oblivio::model::kind_of(data).map_err(errors::raise)
 }
 
 /// A simulated table: for each of the roles sensitive, features, targets and hidden, a list of (name, values).

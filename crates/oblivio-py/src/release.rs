@@ -1,13 +1,13 @@
 //! Releases: fitted, and what is found of them.
 
 use numpy::PyReadonlyArray1;
+use oblivio::partition::{PartitionRule, Policies};
+use oblivio::{Result, Watch};
+use oblivio_audit::{AuditSettings, Resampling};
+use oblivio_release::{Release, ReleaseReport, ReleaseRows, ReleaseSettings, StudySettings};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use oblivio::{
-    AuditSettings, PartitionRule, Policies, Release, ReleaseReport, ReleaseRows, ReleaseSettings,
-    Resampling, Result, StudySettings, Watch,
-};
 use oblivio_report::{ReleasePage, release_answer, release_csv};
 
 use crate::errors::{InvalidInputError, raise};
@@ -86,7 +86,7 @@ impl ReleaseModel {
     /// How values are made.
     #[getter]
     fn method(&self) -> &'static str {
-        oblivio::Named::name(self.0.method())
+        oblivio_base::Named::name(self.0.method())
     }
 
     /// How much is taken out.

@@ -1,14 +1,20 @@
 //! Settings from Python: a dictionary whose values are spelled as on the command line.
 
+use oblivio::align::AlignRule;
+use oblivio::classes::ClassWeights;
+use oblivio::features::FeatureSettings;
+use oblivio::fit::{Bandwidths, PathGrid};
+use oblivio::model::KernelSettings;
+use oblivio::partition::{PartitionRule, Policies};
+use oblivio::reference::Reference;
+use oblivio::sensitive_free::Restraint;
+use oblivio::{Mode, Result, Settings};
+use oblivio_base::{Named, Scaling};
+use oblivio_kernels::Components;
+use oblivio_kernels::learn::Intercept;
+use oblivio_release::{ColumnRange, ProjectionRule, ReleaseSettings};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-
-use oblivio::learn::Intercept;
-use oblivio::{
-    AlignRule, Bandwidths, ClassWeights, ColumnRange, Components, FeatureSettings, KernelSettings,
-    Mode, Named, PartitionRule, PathGrid, Policies, ProjectionRule, Reference, ReleaseSettings,
-    Restraint, Result, Scaling, Settings,
-};
 
 use crate::errors::raise;
 

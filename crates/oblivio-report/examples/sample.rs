@@ -6,7 +6,7 @@ mod sample;
 use std::path::Path;
 use std::{env, fs, io};
 
-use oblivio::Audit;
+use oblivio_audit::Audit;
 use oblivio_report::{FrontierPoint, Page, ReleasePage};
 
 fn main() -> io::Result<()> {

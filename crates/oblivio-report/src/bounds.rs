@@ -1,6 +1,6 @@
 //! Bounds in words, as lines, and as CSV.
 
-use oblivio::{Bounds, CertificateMeasure, Estimate, Interval};
+use oblivio_release::{Bounds, CertificateMeasure, Estimate, Interval};
 
 use crate::answer::Answer;
 use crate::csv::{line, number};

@@ -1,6 +1,7 @@
 //! The findings as CSV, quoted as RFC 4180 has it.
 
-use oblivio::{Audit, Finding, Named, Role};
+use oblivio_audit::{Audit, Finding, Role};
+use oblivio_base::Named;
 
 const HEADER: [&str; 14] = [
     "subject",

@@ -1,6 +1,7 @@
 //! A frontier in words and as CSV.
 
-use oblivio::{DependenceFound, ErrorFound, Frontier, Named, Tried};
+use oblivio_audit::{DependenceFound, ErrorFound, Frontier, Tried};
+use oblivio_base::Named;
 
 use crate::answer::Answer;
 use crate::csv::{line, number};
@@ -160,7 +161,7 @@ pub fn frontier_answer(frontier: &Frontier) -> Answer {
 }
 
 /// `0.31 of error (0.12 to 0.5)`
-fn cost(tried: &Tried, measure: oblivio::ErrorMeasure) -> Option<String> {
+fn cost(tried: &Tried, measure: oblivio_audit::ErrorMeasure) -> Option<String> {
     let error = tried.error(measure)?;
     Some(format!(
         "{} more error ({} to {})",

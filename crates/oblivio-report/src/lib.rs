@@ -1,7 +1,8 @@
 //! An audit, a frontier, a release or bounds as people read them: in words, as CSV, and as one self-contained HTML page.
 //!
 //! ```
-//! use oblivio::{AuditRows, AuditSettings, Column, Measure, Role, Sensitive, Watch};
+//! use oblivio::{Column, Sensitive, Watch};
+//! use oblivio_audit::{AuditRows, AuditSettings, Measure, Role};
 //! use oblivio_report::{Page, answer};
 //!
 //! let scores = Column::numbers("score", (0..60).map(|i| f64::from(i) / 7.0).collect());

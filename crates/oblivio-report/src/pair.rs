@@ -1,6 +1,7 @@
 //! Subjects as they are read: one of before and after together, the others alone.
 
-use oblivio::{Against, Audit, Finding, Measure, Named, Profile, Role, Subject};
+use oblivio_audit::{Against, Audit, Finding, Measure, Profile, Role, Subject};
+use oblivio_base::Named;
 
 /// A subject, with what it was before the correction.
 #[derive(Clone, Copy, Debug)]

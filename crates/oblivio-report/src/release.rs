@@ -1,9 +1,7 @@
 //! What a release keeps and takes out, in words and as CSV.
 
-use oblivio::{
-    AdversaryScore, Against, Audit, Finding, Measure, ReleaseCertificate, ReleaseReport, Role,
-    Subject, Utility,
-};
+use oblivio_audit::{AdversaryScore, Against, Audit, Finding, Measure, Role, Subject};
+use oblivio_release::{ReleaseCertificate, ReleaseReport, Utility};
 
 use crate::answer::{Answer, extent, hardly, judgement, unnoticed};
 use crate::number::{count, short};

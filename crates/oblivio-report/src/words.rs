@@ -1,6 +1,6 @@
 //! Measures in words.
 
-use oblivio::{ErrorMeasure, Measure};
+use oblivio_audit::{ErrorMeasure, Measure};
 
 use crate::number::{percent, short};
 
@@ -130,7 +130,7 @@ pub(crate) const CONVENTIONS: &[(&[Measure], &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oblivio::Named;
+    use oblivio_base::Named;
 
     #[test]
     fn every_measure_has_words_and_one_convention() {

@@ -3,7 +3,7 @@
 
 mod sample;
 
-use oblivio::Audit;
+use oblivio_audit::Audit;
 use oblivio_report::{FrontierPoint, HAS_CHARTS, Page};
 
 const LARGEST: usize = 1_500_000;

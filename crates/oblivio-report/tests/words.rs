@@ -3,7 +3,7 @@
 
 mod sample;
 
-use oblivio::{Audit, Finding, Measure};
+use oblivio_audit::{Audit, Finding, Measure};
 use oblivio_report::{answer, csv};
 
 /// The findings of the score after the correction.

@@ -68,7 +68,8 @@ impl ConditionalMean {
     }
 
     /// Estimates what the partition says of these reference rows: the means of its cells, or its regression.
-    pub(crate) fn of(
+    #[doc(hidden)]
+    pub fn of(
         kernel: Kernel,
         reference: Points<'static>,
         assignment: &Assignment,
@@ -83,7 +84,8 @@ impl ConditionalMean {
     }
 
     /// How much each reference row has of each mean, one mean in each column, and what is taken off the weights of the means.
-    pub(crate) fn parts(
+    #[doc(hidden)]
+    pub fn parts(
         assignment: &Assignment,
         weights: &[f64],
         partition: &Partition,
@@ -247,17 +249,20 @@ impl ConditionalMean {
     }
 
     /// $\langle\mu_c, \mu_{c'}\rangle$
-    pub(crate) fn gram(&self) -> MatRef<'_, f64> {
+    #[doc(hidden)]
+    pub fn gram(&self) -> MatRef<'_, f64> {
         self.gram.as_ref()
     }
 
     /// The means as coefficients of the reference rows, one in each column.
-    pub(crate) fn directions(&self) -> Mat<f64> {
+    #[doc(hidden)]
+    pub fn directions(&self) -> Mat<f64> {
         self.estimate.matrix(self.len())
     }
 
     /// $\Delta_p(x_i) = \langle\phi(x_i), \delta_p\rangle$, from [`at`](Self::at); p runs over the cells, then the mixtures.
-    pub(crate) fn shifts(&self, at: MatRef<'_, f64>, mixtures: &[Vec<f64>]) -> Mat<f64> {
+    #[doc(hidden)]
+    pub fn shifts(&self, at: MatRef<'_, f64>, mixtures: &[Vec<f64>]) -> Mat<f64> {
         let overall: Vec<f64> = (0..at.nrows())
             .map(|i| (0..self.len()).map(|c| self.shares[c] * at[(i, c)]).sum())
             .collect();
@@ -271,7 +276,8 @@ impl ConditionalMean {
     }
 
     /// $G_{pq} = \langle\delta_p, \delta_q\rangle$ between the cells and mixtures of two assignments.
-    pub(crate) fn shift_gram(&self, left: &[Vec<f64>], right: &[Vec<f64>]) -> Mat<f64> {
+    #[doc(hidden)]
+    pub fn shift_gram(&self, left: &[Vec<f64>], right: &[Vec<f64>]) -> Mat<f64> {
         let half = self.shifts_at_means(right);
         self.shifts(half.transpose(), left).transpose().to_owned()
     }

@@ -2,12 +2,13 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par, Side};
+use oblivio_base::stats::effective_rows;
 use oblivio_base::{Column, Error, Named, Points, Result, UnseenCategory, Warning, Watch, random};
 use oblivio_kernels::{Kernel, KernelMatrix};
 
 use crate::partition::{
     Binning, Block, CellCount, Choice, Coordinates, Estimator, KernelFeatures, Partition,
-    PartitionRule, Smooth, Source, Uses, check_features, effective_rows,
+    PartitionRule, Smooth, Source, Uses, check_features,
 };
 use crate::sensitive::{Kind, Sensitive};
 
@@ -24,7 +25,7 @@ const MARGIN: f64 = 0.01;
 
 /// Reference rows, and what is to have a conditional mean.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Observed<'a> {
+pub struct Observed<'a> {
     pub(crate) sensitive: &'a Sensitive,
     pub(crate) weights: &'a [f64],
     pub(crate) of: Of<'a>,
@@ -35,7 +36,7 @@ pub(crate) struct Observed<'a> {
 
 /// What has a conditional mean.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Of<'a> {
+pub enum Of<'a> {
     /// The kernel's features of points.
     Features(&'a Kernel, &'a Points<'a>),
     /// Numbers.
@@ -44,7 +45,7 @@ pub(crate) enum Of<'a> {
 
 impl<'a> Observed<'a> {
     /// Reference rows that are the whole reference.
-    pub(crate) fn new(sensitive: &'a Sensitive, weights: &'a [f64], of: Of<'a>, seed: u64) -> Self {
+    pub fn new(sensitive: &'a Sensitive, weights: &'a [f64], of: Of<'a>, seed: u64) -> Self {
         Self {
             rows: effective_rows(weights.len(), weights.iter().sum()),
             sensitive,
@@ -61,7 +62,8 @@ impl Partition {
     /// All numbers are chosen by the leave-one-out error of the features (see [`Choice`]), on at most 2048 rows drawn by seed.
     /// κ is the noise of a row over the variance of what is estimated, which does not depend on the number of rows. A number of
     /// bins grows as $n^{1/(d+2)}$ from the rows it was chosen on.
-    pub(crate) fn conditioned(
+    #[doc(hidden)]
+    pub fn conditioned(
         rule: &PartitionRule,
         table: Observed,
         watch: &Watch,
@@ -387,7 +389,8 @@ impl PartitionRule {
     }
 
     /// What the rule says of the columns that are there.
-    pub(crate) fn of_columns(&self, sensitive: &Sensitive) -> Self {
+    #[doc(hidden)]
+    pub fn of_columns(&self, sensitive: &Sensitive) -> Self {
         let known = |name: &String| sensitive.columns().iter().any(|c| c.name == *name);
         let mut rule = self.clone();
         rule.categorical.retain(known);

@@ -177,7 +177,8 @@ impl ObliviousFeatures {
 
     /// The means of the cells, or what they are a regression on, one in each column; and the shares that are taken off the weights of
     /// the cells.
-    pub(crate) fn means(&self) -> (Mat<f64>, Vec<f64>) {
+    #[doc(hidden)]
+    pub fn means(&self) -> (Mat<f64>, Vec<f64>) {
         let width = self.map.len();
         let (values, shares) = match &self.cells {
             None => (&[][..], Vec::new()),

@@ -76,7 +76,7 @@ impl Sensitive {
     }
 
     /// The columns with these names apart from the others.
-    pub(crate) fn split(&self, names: &[String]) -> Result<(Self, Vec<Column>)> {
+    pub fn split(&self, names: &[String]) -> Result<(Self, Vec<Column>)> {
         for name in names {
             self.column(name)?;
         }

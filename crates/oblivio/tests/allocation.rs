@@ -6,9 +6,11 @@
 mod cases;
 
 use allocation_counter::measure;
-use oblivio::{RowModel, Uses, Value};
 
 use cases::{ROWS, models, value};
+use oblivio::RowModel;
+use oblivio::partition::Uses;
+use oblivio_base::Value;
 
 #[test]
 fn a_row_takes_no_memory() {

@@ -10,10 +10,12 @@ mod view;
 use std::ops::Range;
 
 use anyhow::Result;
-use oblivio::learn::{Intercept, Learner};
-use oblivio::{
-    ClassWeights, Kernel, Mode, Parity, PartitionRule, Points, Reference, Settings, Training, Watch,
-};
+use oblivio::classes::ClassWeights;
+use oblivio::partition::PartitionRule;
+use oblivio::reference::Reference;
+use oblivio::sensitive_free::Parity;
+use oblivio::{Kernel, Mode, Points, Settings, Training, Watch};
+use oblivio_kernels::learn::{Intercept, Learner};
 use oblivio_simulate::{GradesParameters, SimulatedTable, Simulation};
 
 use super::statistics::{Sample, seed};
@@ -284,7 +286,7 @@ fn judge(lines: &[Line], most_beta: f64) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use oblivio::Offsets;
+    use oblivio::predictor::Offsets;
 
     use super::hinge::{Machine, Row};
     use super::*;

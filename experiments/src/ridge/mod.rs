@@ -9,9 +9,10 @@ mod population;
 mod view;
 
 use anyhow::Result;
-use oblivio::{
-    Binning, CellCount, Gamma, Kernel, Mode, PartitionRule, Reference, Settings, Training, Watch,
-};
+use oblivio::partition::{Binning, CellCount, PartitionRule};
+use oblivio::reference::Reference;
+use oblivio::{Kernel, Mode, Settings, Training, Watch};
+use oblivio_kernels::Gamma;
 use oblivio_simulate::{RidgeParameters, Simulation};
 
 use self::population::{CELLS, Each};

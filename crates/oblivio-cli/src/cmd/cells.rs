@@ -1,9 +1,9 @@
 //! The options that say how sensitive columns are cut, and the rule they amount to.
 
-use oblivio::{
+use oblivio::partition::{
     Binning, CellCount, EmptyCell, Estimator, Missing, OutOfRange, PartitionRule, Policies,
-    UnseenCategory,
 };
+use oblivio_base::UnseenCategory;
 
 use crate::args::{bounds, named};
 use crate::table::ReadOptions;

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use oblivio::{Model, OnnxForm, OnnxSettings, Precision};
+use oblivio::Model;
+use oblivio::onnx::{OnnxForm, OnnxSettings, Precision};
 use rayon::ThreadPool;
 
 use crate::report;

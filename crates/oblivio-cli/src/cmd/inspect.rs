@@ -4,10 +4,13 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use oblivio::{
-    AlignMethod, Change, Encoder, Held, Holdings, Kind, Mode, Model, Named, Offsets, Partition,
-    Predictor, Release, Step, Transformer,
-};
+use oblivio::align::AlignMethod;
+use oblivio::model::{Change, Held, Holdings, Step};
+use oblivio::predictor::Offsets;
+use oblivio::sensitive::Kind;
+use oblivio::{Encoder, Mode, Model, Partition, Predictor, Transformer};
+use oblivio_base::Named;
+use oblivio_release::Release;
 use rayon::ThreadPool;
 use serde_json::json;
 

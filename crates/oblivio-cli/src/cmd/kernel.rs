@@ -1,7 +1,8 @@
 //! The options that say which kernel.
 
 use anyhow::Result;
-use oblivio::{Gamma, Kernel};
+use oblivio::Kernel;
+use oblivio_kernels::Gamma;
 
 // (A comment for the documentation would become the help of the command.)
 #[derive(clap::Args)]

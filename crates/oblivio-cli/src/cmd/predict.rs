@@ -4,10 +4,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use oblivio::{
-    CellCoverage, Classes, Column, CorrelationRatio, Coverage, Model, Prediction, Tally, Uses,
-    Watch,
-};
+use oblivio::classes::Classes;
+use oblivio::intervals::{CellCoverage, Coverage};
+use oblivio::partition::Uses;
+use oblivio::{Column, Model, Prediction, Watch};
+use oblivio_audit::{CorrelationRatio, Tally};
 use rayon::ThreadPool;
 use serde_json::json;
 

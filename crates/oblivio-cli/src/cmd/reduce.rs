@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, Table as Grid, presets};
-use oblivio::{Loss, Model, Reduce, Reduction, Watch};
+use oblivio::model::{Loss, Reduce, Reduction};
+use oblivio::{Model, Watch};
 use rayon::ThreadPool;
 use serde_json::json;
 

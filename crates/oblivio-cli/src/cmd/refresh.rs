@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, Table as Grid, presets};
-use oblivio::{Change, Column, Drift, Model, Renewal, Renewed, Sensitive, SmallCells, Step, Watch};
+use oblivio::model::{Change, Renewed, Step};
+use oblivio::refresh::{Drift, Renewal, SmallCells};
+use oblivio::{Column, Model, Sensitive, Watch};
 use rayon::ThreadPool;
 use serde_json::json;
 

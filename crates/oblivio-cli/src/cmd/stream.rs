@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use oblivio::{Column, Error, RowColumn, nearest};
+use oblivio::model::RowColumn;
+use oblivio::{Column, Error};
+use oblivio_base::nearest;
 use rayon::ThreadPool;
 
 use crate::progress::RowBar;

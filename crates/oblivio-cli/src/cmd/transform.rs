@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use oblivio::{Column, Transformer, Uses, Watch};
+use oblivio::partition::Uses;
+use oblivio::{Column, Transformer, Watch};
 use rayon::ThreadPool;
 use serde_json::json;
 

@@ -15,7 +15,8 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray, StringViewArray};
 use arrow_csv::reader::{BufReader as Decoder, Format};
 use arrow_csv::{ReaderBuilder, WriterBuilder};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use oblivio::{Column, Values, category};
+use oblivio::{Column, Values};
+use oblivio_base::column::category;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 

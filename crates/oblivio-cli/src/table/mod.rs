@@ -25,7 +25,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use oblivio::{Column, nearest};
+use oblivio::Column;
+use oblivio_base::nearest;
 
 pub use expand::expand;
 pub use form::Form;

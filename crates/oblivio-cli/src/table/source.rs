@@ -8,7 +8,9 @@ use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail};
 use arrow_schema::DataType;
-use oblivio::{Column, MISSING, RowColumn, Values};
+use oblivio::model::RowColumn;
+use oblivio::{Column, Values};
+use oblivio_base::MISSING;
 use serde::{Deserialize, Serialize};
 
 use super::csv;

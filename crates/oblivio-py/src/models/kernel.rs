@@ -1,10 +1,11 @@
 //! A fitted oblivious kernel.
 
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use oblivio::Watch;
+use oblivio::model::KernelModel as Engine;
+use oblivio::oblivious::Features;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-
-use oblivio::{Features, KernelModel as Engine, Watch};
 
 use super::scores::feature_columns;
 use super::{Reduced, control_columns, sensitive_columns, texts, uses_dict};
@@ -104,7 +105,7 @@ impl KernelModel {
             ),
         })?;
         let columns = b.as_ref().map_or(a.0.len(), |b| b.0.len());
-        let mut uses = a.1.map_or(oblivio::Uses::default(), |a| a.uses);
+        let mut uses = a.1.map_or(oblivio::partition::Uses::default(), |a| a.uses);
         if let Some((_, Some(b))) = &b {
             uses = uses.plus(b.uses);
         }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use numpy::PyReadonlyArray1;
+use oblivio::model::Checkpoint;
+use oblivio::moments::{Batch, Moments as Engine, SensitiveRows};
+use oblivio::partition::Uses;
+use oblivio::{Encoder, Model, Training};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-
-use oblivio::{
-    Batch, Checkpoint, Encoder, Model, Moments as Engine, SensitiveRows, Training, Uses,
-};
 
 use super::scores::{ScoreModel, feature_columns, grid_columns};
 use super::{Reduced, texts, uses_dict};

@@ -1,10 +1,9 @@
 //! Offsets for any scorer.
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use oblivio::predictor::Offsets;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-
-use oblivio::Offsets;
 
 use super::{sensitive_columns, texts, uses_dict};
 use crate::errors::raise;

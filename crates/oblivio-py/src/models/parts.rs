@@ -1,13 +1,15 @@
 //! A fit in parts: surveys and shares of parts of a table, which join in its order.
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use oblivio::features::FeatureFit;
+use oblivio::fit::StreamFit as Regression;
+use oblivio::model::Checkpoint;
+use oblivio::moments::{Batch, SensitiveRows};
+use oblivio::share::Share as Engine;
+use oblivio::survey::Survey as Look;
+use oblivio::{Encoder, Model, Settings, Transformer};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-
-use oblivio::{
-    Batch, Checkpoint, Encoder, FeatureFit, Model, SensitiveRows, Settings, Share as Engine,
-    StreamFit as Regression, Survey as Look, Transformer,
-};
 
 use super::scores::ScoreModel;
 use super::transformer::FeatureModel;
@@ -286,7 +288,8 @@ pub(crate) fn drawn(
     rows: usize,
     total: usize,
 ) -> Drawn<'_> {
-    let (positions, numbers) = py.detach(|| oblivio::drawn(size, seed, start, rows, total));
+    let (positions, numbers) =
+        py.detach(|| oblivio_base::random::drawn(size, seed, start, rows, total));
     let positions: Vec<u64> = positions.into_iter().map(|row| row as u64).collect();
     (positions.into_pyarray(py), numbers.into_pyarray(py))
 }

@@ -1,13 +1,15 @@
 //! A fitted regression or classifier.
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
+use oblivio::fit::GridPoint;
+use oblivio::intervals::{CellCoverage, Coverage};
+use oblivio::model::{Labels, Reduce, Renewed};
+use oblivio::partition::Uses;
+use oblivio::refresh::{Drift, Renewal, SmallCells};
+use oblivio::{Encoder, Model, Points, Predictor, Sensitive, Settings, Summary, Training};
+use oblivio_base::Named;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-
-use oblivio::{
-    CellCoverage, Coverage, Drift, Encoder, GridPoint, Labels, Model, Named, Points, Predictor,
-    Reduce, Renewal, Renewed, Sensitive, Settings, SmallCells, Summary, Training, Uses,
-};
 
 use super::{
     Reduced, control_columns, onnx_settings, rows_of, sensitive_columns, texts, uses_dict,

@@ -1,10 +1,12 @@
 //! A fitted feature map.
 
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use oblivio::model::Checkpoint;
+use oblivio::moments::{Batch, SensitiveRows};
+use oblivio::partition::Uses;
+use oblivio::{Training, Transformer};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-
-use oblivio::{Batch, Checkpoint, SensitiveRows, Training, Transformer, Uses};
 
 use super::scores::feature_columns;
 use super::{

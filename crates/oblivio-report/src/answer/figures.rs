@@ -1,6 +1,6 @@
 //! The three numbers.
 
-use oblivio::Measure;
+use oblivio_audit::Measure;
 
 use super::{Figure, LEADING};
 use crate::pair::Change;

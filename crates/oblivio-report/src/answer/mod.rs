@@ -6,7 +6,7 @@
 mod figures;
 mod sentences;
 
-use oblivio::{Against, Audit, Measure, Role};
+use oblivio_audit::{Against, Audit, Measure, Role};
 
 use crate::pair::{Change, Pair, headline};
 use crate::text::{inline, list};

@@ -1,6 +1,6 @@
 //! What is to say beside the headline.
 
-use oblivio::{Against, Audit, Measure};
+use oblivio_audit::{Against, Audit, Measure};
 
 use super::{counted, extent, judgement};
 use crate::number::count;

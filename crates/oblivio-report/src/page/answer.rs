@@ -1,12 +1,12 @@
 //! The answer at the top of the page.
 
 use maud::{Markup, html};
+use oblivio_audit::Measure;
 
 use super::name::prose;
 use crate::answer::{Answer, Figure, detectable, large};
 use crate::number::{percent, short};
 use crate::words::words;
-use oblivio::Measure;
 
 pub(super) fn section(answer: &Answer) -> Markup {
     html! {

@@ -1,7 +1,7 @@
 //! The cells and their rows.
 
 use maud::{Markup, html};
-use oblivio::{Against, Audit};
+use oblivio_audit::{Against, Audit};
 
 use super::name::name;
 use super::view::{CELLS_IN_CHARTS, largest};

@@ -1,6 +1,6 @@
 //! What the charts read: numbers under names of our own, so that no name from data is ever taken for a path.
 
-use oblivio::{Audit, Measured, Profile};
+use oblivio_audit::{Audit, Measured, Profile};
 use serde::Serialize;
 
 use super::FrontierPoint;
@@ -122,7 +122,7 @@ fn data(audit: &Audit, views: &[View], frontier: &[FrontierPoint]) -> Data {
     }
 }
 
-fn columns(against: &oblivio::Against) -> Columns {
+fn columns(against: &oblivio_audit::Against) -> Columns {
     let shown = largest(against, CELLS_IN_CHARTS);
     Columns {
         name: text::inline(&against.name),
@@ -164,7 +164,7 @@ fn distributions(view: &View) -> Distributions {
     }
 }
 
-fn numbers(cell: &oblivio::CellProfile) -> Numbers {
+fn numbers(cell: &oblivio_audit::CellProfile) -> Numbers {
     let finite = |number: Option<f64>| number.filter(|number| number.is_finite()).map(rounded);
     Numbers {
         mean: finite(cell.mean),

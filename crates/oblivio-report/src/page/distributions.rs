@@ -1,7 +1,7 @@
 //! The distribution in every cell.
 
 use maud::{Markup, html};
-use oblivio::Profile;
+use oblivio_audit::Profile;
 
 use super::name::name;
 use super::view::{View, cell, figure, fitting, largest};

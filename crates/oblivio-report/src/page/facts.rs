@@ -1,7 +1,7 @@
 //! What was done.
 
 use maud::{Markup, html};
-use oblivio::{Audit, Null};
+use oblivio_audit::{Audit, Null};
 
 use super::name::{name, prose};
 use crate::number::{confidence, count, short};

@@ -1,7 +1,7 @@
 //! Which features carry the dependence.
 
 use maud::{Markup, html};
-use oblivio::{Audit, FeatureFinding};
+use oblivio_audit::{Audit, FeatureFinding};
 
 use super::measures::{flag, interval};
 use super::name::name;

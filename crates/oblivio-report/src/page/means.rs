@@ -1,7 +1,7 @@
 //! The mean score and the share of positive decisions in every cell.
 
 use maud::{Markup, html};
-use oblivio::CellProfile;
+use oblivio_audit::CellProfile;
 
 use super::measures::interval;
 use super::name::name;

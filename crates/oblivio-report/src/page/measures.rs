@@ -1,7 +1,8 @@
 //! All measures as a table.
 
 use maud::{Markup, html};
-use oblivio::{Against, Audit, Measure, Named};
+use oblivio_audit::{Against, Audit, Measure};
+use oblivio_base::Named;
 
 use super::name::name;
 use super::spark::{Scale, key, spark};

@@ -20,7 +20,8 @@ mod tradeoff;
 mod view;
 
 use maud::{Markup, html};
-use oblivio::{Audit, Bounds};
+use oblivio_audit::Audit;
+use oblivio_release::Bounds;
 
 use crate::text;
 pub use bounds::BoundsPage;
@@ -101,8 +102,9 @@ impl Page<'_> {
     /// The sections there are.
     fn contents(&self) -> Vec<(&'static str, &'static str)> {
         let profiles = || self.audit.profiles.iter();
-        let any_cell =
-            |has: fn(&oblivio::CellProfile) -> bool| profiles().any(|p| p.cells.iter().any(has));
+        let any_cell = |has: fn(&oblivio_audit::CellProfile) -> bool| {
+            profiles().any(|p| p.cells.iter().any(has))
+        };
         let all = [
             ("answer", "Answer", true),
             (

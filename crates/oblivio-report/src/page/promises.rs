@@ -1,7 +1,7 @@
 //! What a reader must not conclude.
 
 use maud::{Markup, html};
-use oblivio::Audit;
+use oblivio_audit::Audit;
 
 use super::measures::used;
 use super::name::prose;

@@ -1,7 +1,7 @@
 //! A measure as a line: the level under independence, the value, its interval, and the value before.
 
 use maud::{Markup, html};
-use oblivio::{Audit, Measure, Measured, Role};
+use oblivio_audit::{Audit, Measure, Measured, Role};
 
 use crate::number::rounded;
 use crate::pair::Change;

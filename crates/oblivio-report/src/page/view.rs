@@ -1,7 +1,7 @@
 //! What can be chosen on the page: a subject, held against sensitive columns.
 
 use maud::{Markup, html};
-use oblivio::{Against, Audit, CellProfile, Profile};
+use oblivio_audit::{Against, Audit, CellProfile, Profile};
 
 use super::name::name;
 use crate::number::count;

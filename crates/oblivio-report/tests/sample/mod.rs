@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use oblivio::{
-    Against, Audit, CellProfile, CellRows, FeatureFinding, Finding, Kind, Measure, Measured, Named,
-    Null, Profile, Resampling, Role, Subject,
+use oblivio::sensitive::Kind;
+use oblivio_audit::{
+    Against, Audit, CellProfile, CellRows, FeatureFinding, Finding, Measure, Measured, Null,
+    Profile, Resampling, Role, Subject,
 };
+use oblivio_base::Named;
 
 const ROWS: usize = 3000;
 
@@ -480,8 +482,10 @@ fn feature_findings(audit: &Audit) -> Vec<FeatureFinding> {
 }
 
 /// A small frontier, of real fits on a simulated table.
-pub fn frontier() -> oblivio::Frontier {
-    use oblivio::{FrontierGrid, FrontierSettings, Roles, Scaling, Settings, Watch};
+pub fn frontier() -> oblivio_audit::Frontier {
+    use oblivio::{Roles, Settings, Watch};
+    use oblivio_audit::{FrontierGrid, FrontierSettings};
+    use oblivio_base::Scaling;
     let table = oblivio_simulate::Simulation::from_name("ridge-1")
         .and_then(|simulation| simulation.table(120, 1))
         .unwrap_or_else(|error| panic!("{error}"));
@@ -502,8 +506,10 @@ pub fn frontier() -> oblivio::Frontier {
 }
 
 /// Small bounds, of a real fit on a simulated table.
-pub fn bounds() -> oblivio::Bounds {
-    use oblivio::{BoundSettings, Model, Roles, Scaling, Settings, Watch};
+pub fn bounds() -> oblivio_release::Bounds {
+    use oblivio::{Model, Roles, Settings, Watch};
+    use oblivio_base::Scaling;
+    use oblivio_release::BoundSettings;
     let watch = Watch::default();
     let table = oblivio_simulate::Simulation::from_name("ridge-1")
         .and_then(|simulation| simulation.table(120, 1))
@@ -522,7 +528,7 @@ pub fn bounds() -> oblivio::Bounds {
 }
 
 /// A release by projection: dependence that is less after than before, and a bandwidth chosen.
-pub fn release() -> oblivio::ReleaseReport {
+pub fn release() -> oblivio_release::ReleaseReport {
     let before = audit(&[("features", Role::Features)], &["sex", "age"]);
     let mut after = judged(before.clone(), |finding| (finding.against == "age", false));
     for finding in &mut after.findings {
@@ -534,7 +540,7 @@ pub fn release() -> oblivio::ReleaseReport {
         .iter()
         .filter(|found| found.against == "sex")
         .take(8);
-    let columns = alone.map(|found| oblivio::ColumnReport {
+    let columns = alone.map(|found| oblivio_release::ColumnReport {
         name: found.feature.clone(),
         kind: "whole numbers".into(),
         treatment: "quantiles given the cell".into(),
@@ -546,18 +552,19 @@ pub fn release() -> oblivio::ReleaseReport {
     });
     let columns = columns.collect();
     let measured = before.findings[0].measured;
-    let utility = [("admitted", true), ("grade", false)].map(|(target, given)| oblivio::Utility {
-        target: target.into(),
-        given,
-        score: if given {
-            oblivio::AdversaryScore::Auc
-        } else {
-            oblivio::AdversaryScore::RSquared
-        },
-        original: measured,
-        released: measured,
-    });
-    let path = [10.0, 1.0, 0.1].map(|factor| oblivio::ReleasePathPoint {
+    let utility =
+        [("admitted", true), ("grade", false)].map(|(target, given)| oblivio_release::Utility {
+            target: target.into(),
+            given,
+            score: if given {
+                oblivio_audit::AdversaryScore::Auc
+            } else {
+                oblivio_audit::AdversaryScore::RSquared
+            },
+            original: measured,
+            released: measured,
+        });
+    let path = [10.0, 1.0, 0.1].map(|factor| oblivio_release::ReleasePathPoint {
         factor,
         kernel: format!("rbf(gamma={factor})"),
         hsic: 0.01 * factor,
@@ -565,7 +572,7 @@ pub fn release() -> oblivio::ReleaseReport {
         distance: 0.5 / factor,
         chosen: factor == 1.0,
     });
-    oblivio::ReleaseReport {
+    oblivio_release::ReleaseReport {
         method: "projection".into(),
         rows: 10_000,
         training_rows: 7000,
@@ -576,7 +583,7 @@ pub fn release() -> oblivio::ReleaseReport {
         columns,
         utility: utility.to_vec(),
         path: path.to_vec(),
-        certified: Some(oblivio::ReleaseCertificate {
+        certified: Some(oblivio_release::ReleaseCertificate {
             rows: 3000,
             certified: 2990,
             largest_gap: 0.0123,

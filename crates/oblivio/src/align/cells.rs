@@ -17,7 +17,7 @@ const NO_SPREAD: f64 = 1e-9;
 
 /// The distributions of the cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ByCell<D> {
+pub struct ByCell<D> {
     /// The weight of the reference rows in each cell.
     mass: Vec<f64>,
     /// Absent for a cell without reference rows.
@@ -34,9 +34,10 @@ pub(crate) struct Normal {
 }
 
 /// What a cell knows of its scores.
-pub(crate) trait Distribution {
+pub trait Distribution {
     /// The distribution of scores higher by this much.
     fn shift(&mut self, by: f64);
+    /// Whether it can have come from scores (a damaged file's need not).
     fn is_sound(&self) -> bool;
 }
 
@@ -92,7 +93,7 @@ impl Distribution for Table {
 
 impl<D> ByCell<D> {
     /// Estimates the distribution of each cell from its scores and weights, ascending by score. Mixtures estimate nothing.
-    pub(crate) fn estimate(
+    pub fn estimate(
         scores: &[f64],
         assignment: &Assignment,
         weights: &[f64],
@@ -130,17 +131,18 @@ impl<D> ByCell<D> {
         })
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// The number of cells.
+    pub fn len(&self) -> usize {
         self.cells.len()
     }
 
     /// The distributions of cells that have reference rows.
-    pub(crate) fn each_mut(&mut self) -> impl Iterator<Item = &mut D> {
+    pub fn each_mut(&mut self) -> impl Iterator<Item = &mut D> {
         self.cells.iter_mut().flatten()
     }
 
     /// The distributions of cells with a share each.
-    pub(crate) fn shares(&self) -> Vec<(&D, f64)> {
+    pub fn shares(&self) -> Vec<(&D, f64)> {
         self.of_numbers(&self.numbered_shares())
     }
 
@@ -168,7 +170,7 @@ impl<D> ByCell<D> {
     }
 
     /// The distributions that make up that of a row. `population` stands in where nothing is known.
-    pub(crate) fn parts<'d>(
+    pub fn parts<'d>(
         &'d self,
         population: &[(&'d D, f64)],
         assignment: &Assignment,
@@ -249,7 +251,8 @@ impl<D: Distribution + Clone> ByCell<D> {
         }
     }
 
-    pub(crate) fn is_sound(&self) -> bool {
+    /// Whether it can have come from scores (a damaged file's need not).
+    pub fn is_sound(&self) -> bool {
         let fits = |(cell, mass): (&Option<D>, &f64)| match cell {
             Some(cell) => cell.is_sound() && *mass > 0.0 && mass.is_finite(),
             None => *mass == 0.0,

@@ -4,10 +4,10 @@
 //! common distribution that it has in the distribution given its own S. The common one is the Wasserstein-2 barycentre: of all maps
 //! that make the distributions equal, it moves the scores least in mean square.
 
-mod cells;
+pub(crate) mod cells;
 mod lines;
 mod sample;
-mod smooth;
+pub(crate) mod smooth;
 mod table;
 
 use faer::MatRef;
@@ -16,7 +16,7 @@ use oblivio_base::points::check_weights;
 use oblivio_base::{Error, Named, Result};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::cells::{ByCell, Distribution, Normal};
+pub(crate) use self::cells::{ByCell, Normal};
 pub(crate) use self::sample::SampledScores;
 pub(crate) use self::smooth::Regression;
 pub(crate) use self::smooth::{LEAST_VARIANCE, MARGINAL, SmoothNormal, SmoothTable};

@@ -22,17 +22,19 @@ const NO_VARIANCE: f64 = 1e-18;
 /// Regressions of anything on features of S: $E(g \mid s) = \bar g + \psi(s)^\top(\Psi\Omega\Psi^\top + \kappa I)^{-1}\Psi\Omega(g - \bar g)$.
 ///
 /// The features are centred, so the weighted mean of the regression is that of g.
-pub(crate) struct Regression<'a> {
+pub struct Regression<'a> {
     pub(crate) features: MatRef<'a, f64>,
     /// The rows that count.
-    pub(crate) rows: &'a [usize],
-    pub(crate) weights: &'a [f64],
+    pub rows: &'a [usize],
+    /// How often each row counts.
+    pub weights: &'a [f64],
     pub(crate) total: f64,
     factor: Factor,
 }
 
 impl<'a> Regression<'a> {
-    pub(crate) fn new(
+    /// The regression on features of S of these rows.
+    pub fn new(
         features: MatRef<'a, f64>,
         rows: &'a [usize],
         weights: &'a [f64],
@@ -76,17 +78,18 @@ impl<'a> Regression<'a> {
         })
     }
 
-    pub(crate) fn width(&self) -> usize {
+    /// The number of features.
+    pub fn width(&self) -> usize {
         self.features.nrows()
     }
 
     /// From sums $\Psi\Omega(g - \bar g)$ to coefficients, in place.
-    pub(crate) fn solve(&self, sums: &mut [f64]) {
+    pub fn solve(&self, sums: &mut [f64]) {
         self.factor.solve(sums);
     }
 
     /// Adds an amount of the features of a row.
-    pub(crate) fn add(&self, sums: &mut [f64], amount: f64, row: usize) {
+    pub fn add(&self, sums: &mut [f64], amount: f64, row: usize) {
         add(sums, amount, self.features, row);
     }
 

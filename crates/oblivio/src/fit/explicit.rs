@@ -114,6 +114,11 @@ impl StreamFit {
         Ok(fit)
     }
 
+    /// A fit to rows whose moments are these: they train, and they estimate.
+    pub fn from_moments(settings: &Settings, moments: crate::moments::Moments) -> Result<Self> {
+        Self::of(settings, Gather::of(moments), Vec::new())
+    }
+
     /// A fit with these moments.
     pub(crate) fn of(settings: &Settings, gather: Gather, warnings: Vec<Warning>) -> Result<Self> {
         settings.check()?;

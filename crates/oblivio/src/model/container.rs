@@ -40,7 +40,7 @@ struct Version {
 pub(crate) type Tensor<'a> = (Cow<'static, str>, Vec<usize>, &'a [f64]);
 
 /// Numbers of this name and shape.
-pub(crate) fn tensor<'a>(
+pub fn tensor<'a>(
     name: impl Into<Cow<'static, str>>,
     shape: &[usize],
     values: &'a [f64],
@@ -49,7 +49,7 @@ pub(crate) fn tensor<'a>(
 }
 
 /// The bytes of a file of this kind. The same header and tensors give the same bytes.
-pub(crate) fn write(kind: &str, header: &impl Serialize, tensors: &[Tensor]) -> Result<Vec<u8>> {
+pub fn write(kind: &str, header: &impl Serialize, tensors: &[Tensor]) -> Result<Vec<u8>> {
     let text = serde_json::to_string(&Envelope {
         format: FORMAT,
         version: env!("CARGO_PKG_VERSION").into(),
@@ -95,10 +95,7 @@ pub fn version_of(bytes: &[u8]) -> Result<String> {
 }
 
 /// The header and the tensors of a file of this kind.
-pub(crate) fn read<'b, H: DeserializeOwned>(
-    bytes: &'b [u8],
-    kind: &str,
-) -> Result<(H, SafeTensors<'b>)> {
+pub fn read<'b, H: DeserializeOwned>(bytes: &'b [u8], kind: &str) -> Result<(H, SafeTensors<'b>)> {
     let found = kind_of(bytes)?;
     if found != kind {
         return Err(invalid(format!("it is of kind `{found}`, not `{kind}`")));
@@ -119,7 +116,7 @@ fn text_of(bytes: &[u8]) -> Result<String> {
 }
 
 /// A tensor of finite numbers and its shape.
-pub(crate) fn numbers(
+pub fn numbers(
     tensors: &SafeTensors,
     name: &str,
     dimensions: usize,
@@ -140,7 +137,8 @@ pub(crate) fn numbers(
     Ok((values, tensor.shape().to_vec()))
 }
 
-pub(crate) fn require(holds: bool, what: &str) -> Result<()> {
+/// Refuses a file of which something does not hold.
+pub fn require(holds: bool, what: &str) -> Result<()> {
     if holds {
         Ok(())
     } else {

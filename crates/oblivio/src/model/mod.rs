@@ -126,7 +126,7 @@ impl Model {
         grid: &PathGrid,
         watch: &Watch,
     ) -> Result<Path> {
-        let (_, points, sensitive) = encoded(&roles, scaling, settings)?;
+        let (_, points, sensitive) = roles.encoded(scaling, settings)?;
         let targets = roles.target.to_numbers()?;
         let training = Training {
             points: &points,
@@ -144,7 +144,7 @@ impl Model {
         settings: &Settings,
         watch: &Watch,
     ) -> Result<(Self, Vec<Summary>)> {
-        let (encoder, points, sensitive) = encoded(&roles, scaling, settings)?;
+        let (encoder, points, sensitive) = roles.encoded(scaling, settings)?;
         let name = &roles.target.name;
         if settings.learner.classifies() {
             let own = Labels::of(roles.target);
@@ -316,38 +316,40 @@ impl Card {
     }
 }
 
-/// The encoding of a table's columns, its points and its sensitive part.
-pub(crate) fn encoded(
-    roles: &Roles,
-    scaling: Scaling,
-    settings: &Settings,
-) -> Result<(Encoder, Points<'static>, Sensitive)> {
-    let rows = roles.target.len();
-    if roles.features.is_empty() {
-        return Err(Error::InvalidParameter {
-            name: "number of features",
-            expected: "at least 1",
-            value: "0".into(),
-        });
-    }
-    for column in roles.features {
-        if column.len() != rows {
-            return Err(Error::Length {
-                what: "a feature",
-                found: column.len(),
-                needed: rows,
+impl Roles<'_> {
+    /// The encoding of a table's columns, its points and its sensitive part.
+    pub fn encoded(
+        &self,
+        scaling: Scaling,
+        settings: &Settings,
+    ) -> Result<(Encoder, Points<'static>, Sensitive)> {
+        let rows = self.target.len();
+        if self.features.is_empty() {
+            return Err(Error::InvalidParameter {
+                name: "number of features",
+                expected: "at least 1",
+                value: "0".into(),
             });
         }
+        for column in self.features {
+            if column.len() != rows {
+                return Err(Error::Length {
+                    what: "a feature",
+                    found: column.len(),
+                    needed: rows,
+                });
+            }
+        }
+        complete(self.target)?;
+        let ones = vec![1.0; rows];
+        let weights = self.weights.unwrap_or(&ones);
+        check_weights(weights, rows)?;
+        let unseen = settings.partition.policies.category;
+        let encoder = Encoder::fit(self.features, scaling, weights, unseen)?;
+        let (points, _) = encoder.encode(self.features)?;
+        let sensitive = Sensitive::new(self.sensitive.to_vec(), rows)?;
+        Ok((encoder, points, sensitive))
     }
-    complete(roles.target)?;
-    let ones = vec![1.0; rows];
-    let weights = roles.weights.unwrap_or(&ones);
-    check_weights(weights, rows)?;
-    let unseen = settings.partition.policies.category;
-    let encoder = Encoder::fit(roles.features, scaling, weights, unseen)?;
-    let (points, _) = encoder.encode(roles.features)?;
-    let sensitive = Sensitive::new(roles.sensitive.to_vec(), rows)?;
-    Ok((encoder, points, sensitive))
 }
 
 fn ridge() -> String {

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use oblivio_base::random::{Draw, Stream, generator};
+use oblivio_base::stats::effective_rows;
 use oblivio_base::{Column, Error, Points, Result, Values, Warning, Watch};
 use oblivio_kernels::{Components, FeatureMap, Gamma, Kernel};
 use rand::seq::SliceRandom;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::smooth::dense_width;
 use crate::conditioning::{Observed, Of};
-use crate::partition::{Cuts, Missing, Partition, PartitionRule, effective_rows};
+use crate::partition::{Cuts, Missing, Partition, PartitionRule};
 use crate::reference::{Members, Reference};
 use crate::sensitive::Sensitive;
 

@@ -7,7 +7,7 @@ mod derived;
 mod grid;
 mod row;
 mod rule;
-mod smooth;
+pub(crate) mod smooth;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,6 +15,7 @@ use std::ops::Range;
 use faer::Mat;
 use oblivio_base::column::MOST_ROWS;
 use oblivio_base::error::listed;
+use oblivio_base::stats::effective_rows;
 use oblivio_base::{Error, Result, UnseenCategory, Values, Warning};
 use serde::{Deserialize, Serialize};
 
@@ -256,7 +257,7 @@ impl Assignment {
     }
 
     /// The named rows, in the order of `rows`; `uses` stays that of all rows.
-    pub(crate) fn select(&self, rows: &[usize]) -> Self {
+    pub fn select(&self, rows: &[usize]) -> Self {
         Self {
             cells: rows.iter().map(|&i| self.cells[i]).collect(),
             mixtures: self.mixtures.clone(),
@@ -310,6 +311,29 @@ impl Partition {
         Ok((partition, warnings))
     }
 
+    /// The same cells with the counts of other reference rows, each of weight one; a regression on S is centred over these.
+    #[doc(hidden)]
+    pub fn re_estimated(&self, reference: &Sensitive) -> Result<Self> {
+        let cells = self.assign(reference)?.cells;
+        let mut counts = vec![0; self.len()];
+        for cell in cells {
+            counts[cell as usize] += 1;
+        }
+        let mass = counts.iter().map(|count| *count as f64).collect();
+        let mut partition = self.with_mass(mass, counts);
+        if let Some(smooth) = &partition.smooth {
+            let ones = vec![1.0; reference.len()];
+            partition.smooth = Some(smooth.centred_over(&smooth.rows(reference)?, &ones));
+        }
+        Ok(partition)
+    }
+
+    /// The regression on S that gives the shifts, where that is not the mean of the cell.
+    #[doc(hidden)]
+    pub fn smooth(&self) -> Option<&Smooth> {
+        self.smooth.as_ref()
+    }
+
     /// The number of cells.
     pub fn len(&self) -> usize {
         self.keys.len()
@@ -361,13 +385,15 @@ impl Partition {
     }
 
     /// κ of the regression on S.
-    pub(crate) fn ridge(&self) -> f64 {
+    #[doc(hidden)]
+    pub fn ridge(&self) -> f64 {
         let blocks = self.smooth.iter().flat_map(|smooth| &smooth.blocks);
         blocks.map(|block| block.ridge).fold(0.0, f64::max)
     }
 
     /// Whether rows that miss a sensitive value are left to a second model.
-    pub(crate) fn leaves_out(&self) -> bool {
+    #[doc(hidden)]
+    pub fn leaves_out(&self) -> bool {
         self.policies.missing == Missing::SensitiveFree
     }
 
@@ -491,7 +517,7 @@ impl Partition {
     }
 
     /// The rows that have a cell or what stands in for it: not those that miss a value where another model is to score them.
-    pub(crate) fn complete(&self, sensitive: &Sensitive) -> Result<Vec<usize>> {
+    pub fn complete(&self, sensitive: &Sensitive) -> Result<Vec<usize>> {
         let rows = 0..sensitive.len();
         if self.policies.missing != Missing::SensitiveFree {
             return Ok(rows.collect());
@@ -667,7 +693,8 @@ impl Partition {
     }
 
     /// Refuses what cannot have come from a fit (a damaged or hostile model file).
-    pub(crate) fn is_sound(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_sound(&self) -> bool {
         self.smooth.as_ref().is_none_or(Smooth::is_sound)
             && !self.keys.is_empty()
             && self.mass.len() == self.keys.len()
@@ -782,11 +809,6 @@ fn locate<'s>(
     }
     let keys = (0..sensitive.len()).map(move |i| columns.iter().map(|c| c[i]).collect());
     Ok((keys, uses))
-}
-
-/// Rows, or the sum of their weights where weights count repetitions: what the number of cells grows with.
-pub(crate) fn effective_rows(rows: usize, weight: f64) -> usize {
-    rows.max(weight.round() as usize)
 }
 
 #[cfg(test)]

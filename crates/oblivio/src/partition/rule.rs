@@ -311,7 +311,7 @@ impl PartitionRule {
 
     /// What the rule says of one column.
     #[must_use]
-    pub(crate) fn about(&self, column: &str) -> Self {
+    pub fn about(&self, column: &str) -> Self {
         let its = |names: &[String]| names.iter().filter(|n| *n == column).cloned().collect();
         let bounds = self.bounds.iter();
         Self {

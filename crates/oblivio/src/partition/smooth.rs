@@ -29,7 +29,7 @@ const CHUNK: usize = 512;
 /// $\delta = E(\phi \mid s, a) - E(\phi \mid a)$. With the block's sign σ, $D = \sigma(\psi - \bar\psi)$, centred over the reference
 /// rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Smooth {
+pub struct Smooth {
     pub(crate) blocks: Vec<Block>,
     pub(crate) policies: Policies,
 }
@@ -106,7 +106,7 @@ pub(crate) enum Form {
 }
 
 /// The features of rows.
-pub(crate) struct SmoothRows {
+pub struct SmoothRows {
     /// ψ of all blocks, one row in each column.
     pub(crate) psi: Mat<f64>,
     /// Rows with a value that has no place: nothing is taken off them.
@@ -129,7 +129,7 @@ impl Smooth {
     }
 
     /// The number of features.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.blocks.iter().map(Block::len).sum()
     }
 
@@ -209,7 +209,7 @@ impl Smooth {
     }
 
     /// The same, centred over these rows.
-    pub(crate) fn centred_over(&self, rows: &SmoothRows, weights: &[f64]) -> Self {
+    pub fn centred_over(&self, rows: &SmoothRows, weights: &[f64]) -> Self {
         let placed: Vec<f64> = weights
             .iter()
             .zip(&rows.unplaced)
@@ -226,7 +226,7 @@ impl Smooth {
     }
 
     /// ψ for every row.
-    pub(crate) fn rows(&self, sensitive: &Sensitive) -> Result<SmoothRows> {
+    pub fn rows(&self, sensitive: &Sensitive) -> Result<SmoothRows> {
         let mut psi = Mat::zeros(self.len(), sensitive.len());
         let mut unplaced = vec![false; sensitive.len()];
         let mut uses = Uses::default();
@@ -291,7 +291,7 @@ impl Smooth {
 
     /// The coefficients β from sums over centred rows: $\sigma(G + \kappa I)^{+}C$ of every block, G being $\sum\omega DD^\top$ and C
     /// $\sum\omega D\phi^\top$.
-    pub(crate) fn solve(&self, gram: MatRef<'_, f64>, cross: MatRef<'_, f64>) -> Result<Mat<f64>> {
+    pub fn solve(&self, gram: MatRef<'_, f64>, cross: MatRef<'_, f64>) -> Result<Mat<f64>> {
         let mut all = Mat::zeros(cross.nrows(), cross.ncols());
         for (span, ridge, sign) in self.spans() {
             let (start, count) = (span.start, span.len());

@@ -4,14 +4,21 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-use crate::common::{Cut, Table, apart, generator, settings, size, watch};
 use faer::{Mat, MatRef};
-use oblivio::learn::{Intercept, Learner};
-use oblivio::{
-    AlignMethod, AlignRule, Alignment, Assignment, Checkpoint, Column, Components, Error, Fit,
-    Given, Mode, Named, Points, Policies, Reference, Renewal, Scaling, Sensitive, SensitiveRows,
-    Settings, StreamFit, Survey, Threshold, Training, UnseenCategory,
-};
+use oblivio::align::{AlignMethod, AlignRule, Alignment, Given};
+use oblivio::classes::Threshold;
+use oblivio::fit::StreamFit;
+use oblivio::model::Checkpoint;
+use oblivio::moments::SensitiveRows;
+use oblivio::partition::{Assignment, Policies};
+use oblivio::reference::Reference;
+use oblivio::refresh::Renewal;
+use oblivio::survey::Survey;
+use oblivio::{Column, Error, Fit, Mode, Points, Sensitive, Settings, Training};
+use oblivio_base::{Named, Scaling, UnseenCategory};
+use oblivio_kernels::Components;
+use oblivio_kernels::learn::{Intercept, Learner};
+use oblivio_testing::{Cut, Table, apart, generator, settings, size, watch};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
@@ -993,7 +1000,7 @@ fn a_fit_taken_up_again_is_aligned_alike_and_moments_alone_are_not_enough() {
                 components: Some(Components::new(5)),
                 ..settings("rbf(gamma=0.3)")
             };
-            let batch = || oblivio::Batch {
+            let batch = || oblivio::moments::Batch {
                 points: &train.points,
                 sensitive: SensitiveRows::Columns(&sensitive),
                 targets: Some(&train.targets),

@@ -7,8 +7,11 @@
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 use faer::{Mat, Side};
-use oblivio::learn::{Classified, Intercept, LinearClassified, Logistic, Margins, Svm, SvmSolver};
-use oblivio::{Error, Gram, Lower, Watch};
+use oblivio::{Error, Watch};
+use oblivio_kernels::learn::{
+    Classified, Intercept, LinearClassified, Logistic, Margins, Svm, SvmSolver,
+};
+use oblivio_kernels::{Gram, Lower};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;

@@ -4,20 +4,22 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-use crate::common;
+use oblivio::oblivious::Features;
+use oblivio::partition::{Assignment, Binning, CellCount, EmptyCell, PartitionRule, Policies};
+use oblivio::reference::Reference;
+use oblivio::{
+    Column, Error, Fit, Kernel, Mode, ObliviousMap, Partition, Sensitive, Settings, Training,
+};
+use oblivio_kernels::learn::{Ridge, Solution, Solver};
+use oblivio_kernels::{KernelMatrix, Lower};
+use oblivio_testing;
 
-use crate::common::{
+use faer::Mat;
+use faer::linalg::solvers::Solve;
+use oblivio_testing::{
     Cut, KERNELS, Table, apart, cuts, difference, kernel, kernel_matrix, kernels, largest, matrix,
     mirrored, nine_terms, rounding, rounding_of, settings, shift_weights, size, stacked, tables,
     transform, watch,
-};
-use faer::Mat;
-use faer::linalg::solvers::Solve;
-use oblivio::learn::{Ridge, Solution, Solver};
-use oblivio::{
-    Assignment, Binning, CellCount, Column, EmptyCell, Error, Features, Fit, Kernel, KernelMatrix,
-    Lower, Mode, ObliviousMap, Partition, PartitionRule, Policies, Reference, Sensitive, Settings,
-    Training,
 };
 use proptest::prelude::*;
 
@@ -191,7 +193,7 @@ fn a_fit_is_the_dense_solution_of_the_definitions() {
     let rows: Vec<usize> = (0..80).filter(|i| i % 5 < 2).collect();
     for (text, cut) in KERNELS
         .iter()
-        .flat_map(|k| common::CUTS.map(|cut| (k, cut)))
+        .flat_map(|k| oblivio_testing::CUTS.map(|cut| (k, cut)))
     {
         for (reference, strength) in [
             (Reference::All, 1.0),
@@ -228,7 +230,7 @@ fn literal(
     settings: &Settings,
     cut: Cut,
     (table, test): (&Table, &Table),
-    split: &oblivio::Split,
+    split: &oblivio::reference::Split,
 ) -> Vec<f64> {
     let kernel = kernel(&settings.kernel.to_string());
     let (training, reference) = (
@@ -501,7 +503,7 @@ fn the_kind_of_a_column_does_not_depend_on_the_split() {
 
 /// The system of a fit, its lower triangle and the whole.
 fn system(kernel: &str, table: &Table) -> (Lower, Mat<f64>) {
-    let (partition, map) = table.map(&common::kernel(kernel), Cut::Quantile, 1.0);
+    let (partition, map) = table.map(&oblivio_testing::kernel(kernel), Cut::Quantile, 1.0);
     let assignment = partition.assign(&table.sensitive(Cut::Quantile)).unwrap();
     let at = map.mean().at(&table.points, &watch()).unwrap();
     let shifts = map.shifts(at.as_ref(), &assignment);

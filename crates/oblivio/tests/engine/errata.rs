@@ -1,11 +1,12 @@
 //! Places where the paper or its authors' code go wrong, shown by what happens there (docs/paper.md).
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use oblivio::learn::{Intercept, Learner};
-use oblivio::{
-    Column, Mode, Parity, PartitionRule, Points, Policies, Reference, Sensitive, Settings,
-    Training, UnseenCategory, Watch,
-};
+use oblivio::partition::{PartitionRule, Policies};
+use oblivio::reference::Reference;
+use oblivio::sensitive_free::Parity;
+use oblivio::{Column, Mode, Points, Sensitive, Settings, Training, Watch};
+use oblivio_base::UnseenCategory;
+use oblivio_kernels::learn::{Intercept, Learner};
 use oblivio_simulate::{GradesParameters, SimulatedTable, Simulation};
 
 fn numbers(columns: &[Column], name: &str) -> Vec<f64> {

@@ -4,16 +4,17 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-use crate::common;
+use oblivio::moments::{Batch, Moments, Plan, SensitiveRows};
+use oblivio::reference::Reference;
+use oblivio::refresh::Renewal;
+use oblivio::{Error, Mode, Points, Sensitive, Settings, Training};
+use oblivio_audit::correlation_ratio;
+use oblivio_kernels::learn::{Intercept, Ridge, Solver};
+use oblivio_kernels::{Components, FeatureMap, Selection};
 
 use std::sync::Arc;
 
-use crate::common::{CUTS, Cut, Table, apart, rounding, settings, size, watch};
-use oblivio::learn::{Intercept, Ridge, Solver};
-use oblivio::{
-    Batch, Components, Error, FeatureMap, Mode, Moments, Plan, Points, Reference, Renewal,
-    Selection, Sensitive, SensitiveRows, Settings, Training, correlation_ratio,
-};
+use oblivio_testing::{CUTS, Cut, Table, apart, rounding, settings, size, watch};
 use proptest::prelude::*;
 
 const MODES: [Mode; 3] = [Mode::Plain, Mode::Oblivious, Mode::MOblivious];
@@ -138,7 +139,7 @@ proptest! {
 
     #[test]
     fn any_sharding_and_any_order_of_merges_is_one_pass(
-        table in common::tables(), cut in common::cuts(), owner in prop::collection::vec(0usize..5, 60), seed in any::<u64>(),
+        table in oblivio_testing::tables(), cut in oblivio_testing::cuts(), owner in prop::collection::vec(0usize..5, 60), seed in any::<u64>(),
     ) {
         let settings = explicit(&settings("rbf(gamma=0.5)"), 12);
         let plan = plan(&table, &settings, cut);
@@ -171,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_subtracted_was_never_there(table in common::tables(), cut in common::cuts(), split in 10usize..20) {
+    fn what_is_subtracted_was_never_there(table in oblivio_testing::tables(), cut in oblivio_testing::cuts(), split in 10usize..20) {
         let settings = explicit(&settings("rbf(gamma=0.5)"), 12);
         let plan = plan(&table, &settings, cut);
         let (first, rest): (Vec<usize>, Vec<usize>) = all(&table).into_iter().partition(|i| *i < split);
@@ -193,7 +194,7 @@ proptest! {
     }
 
     #[test]
-    fn weights_count_as_repetitions(table in common::tables(), cut in common::cuts(), mode in prop::sample::select(&MODES[..])) {
+    fn weights_count_as_repetitions(table in oblivio_testing::tables(), cut in oblivio_testing::cuts(), mode in prop::sample::select(&MODES[..])) {
         let times: Vec<usize> = (0..table.len()).map(|i| 1 + i % 3).collect();
         let repeated: Vec<usize> = (0..table.len()).flat_map(|i| vec![i; times[i]]).collect();
         let mut weighted = table.clone();
@@ -208,7 +209,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_come_back_as_they_went(table in common::tables(), cut in common::cuts()) {
+    fn bytes_come_back_as_they_went(table in oblivio_testing::tables(), cut in oblivio_testing::cuts()) {
         let settings = explicit(&settings("laplacian(gamma=0.5)"), 9);
         let plan = plan(&table, &settings, cut);
         let whole = moments(&plan, &table, &all(&table), cut);
@@ -374,8 +375,8 @@ fn the_grid_is_what_single_fits_say() {
         let ratio = correlation_ratio(&scores, &cells);
         assert!((ratio.value - point.correlation_ratio).abs() < 1e-9);
         assert!((ratio.expected - point.expected).abs() < 1e-12);
-        let means = common::cell_means(&scores, &cells, &table.weights);
-        assert!((common::range(&means) - point.gap).abs() < 1e-9);
+        let means = oblivio_testing::cell_means(&scores, &cells, &table.weights);
+        assert!((oblivio_testing::range(&means) - point.gap).abs() < 1e-9);
     }
     let dependence = |t: f64| {
         grid.iter()
@@ -492,7 +493,7 @@ fn new_rows_refresh_the_offsets_and_drift_is_seen() {
             .predict(&moved.points, Some(&sensitive), &watch())
             .unwrap();
         let cells = prediction.assignment.unwrap().cells;
-        common::range(&common::cell_means(
+        oblivio_testing::range(&oblivio_testing::cell_means(
             &prediction.scores,
             &cells,
             &moved.weights,
@@ -547,7 +548,7 @@ fn waves_average_to_the_kernel() {
         "matern32(gamma=0.4)",
         "matern52(gamma=0.4)",
     ] {
-        let kernel = common::kernel(text);
+        let kernel = oblivio_testing::kernel(text);
         let components = Components {
             selection: Selection::Fourier,
             ..Components::new(20_000)

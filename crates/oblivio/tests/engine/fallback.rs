@@ -1,13 +1,20 @@
 //! Rows whose sensitive values are missing, unseen or rare, from the table to the score: every policy, learner, mode and path.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use crate::common::{apart, cell_means, range, watch};
-use oblivio::learn::{Intercept, Learner};
+use oblivio::classes::{Classes, Threshold};
+use oblivio::moments::{Batch, SensitiveRows};
+use oblivio::partition::{CellCount, Missing, Policies};
+use oblivio::reference::Reference;
+use oblivio::refresh::Renewal;
+use oblivio::survey::Survey;
 use oblivio::{
-    Batch, CellCount, Classes, Column, Components, Error, Fit, Missing, Mode, Model, Points,
-    Policies, Prediction, Reference, Renewal, Roles, Scaling, Sensitive, SensitiveRows, Settings,
-    Survey, Threshold, Training, UnseenCategory, Warning,
+    Column, Error, Fit, Mode, Model, Points, Prediction, Roles, Sensitive, Settings, Training,
+    Warning,
 };
+use oblivio_base::{Scaling, UnseenCategory};
+use oblivio_kernels::Components;
+use oblivio_kernels::learn::{Intercept, Learner};
+use oblivio_testing::{apart, cell_means, range, watch};
 
 const ROWS: usize = 240;
 const LEARNERS: [Learner; 3] = [Learner::Ridge, Learner::Svm, Learner::Logistic];
@@ -545,7 +552,7 @@ fn joined_cells_are_refreshed_from_moments_as_from_rows() {
     let (plan, _) = settings.plan(training, known.y.len(), &watch()).unwrap();
     let plan = std::sync::Arc::new(plan);
     let gathered = |part: &Rows| {
-        let mut moments = oblivio::Moments::new(std::sync::Arc::clone(&plan));
+        let mut moments = oblivio::moments::Moments::new(std::sync::Arc::clone(&plan));
         let batch = Batch {
             points: &part.points(),
             sensitive: SensitiveRows::Columns(&part.sensitive()),

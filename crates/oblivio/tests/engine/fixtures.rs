@@ -1,12 +1,15 @@
 //! Golden numbers computed with 60 digits: every quantity of the method, to 1e-12.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use oblivio::learn::Solver;
+use oblivio::oblivious::Features;
+use oblivio::partition::{Assignment, Binning, CellCount, PartitionRule, Policies};
+use oblivio::reference::Reference;
 use oblivio::{
-    Assignment, Binning, CellCount, Column, ConditionalMean, Features, Kernel, Mode, ObliviousMap,
-    Partition, PartitionRule, Points, Policies, Reference, Sensitive, Settings, Training,
-    UnseenCategory, Watch,
+    Column, ConditionalMean, Kernel, Mode, ObliviousMap, Partition, Points, Sensitive, Settings,
+    Training, Watch,
 };
+use oblivio_base::UnseenCategory;
+use oblivio_kernels::learn::Solver;
 use serde_json::Value;
 
 const TOLERANCE: f64 = 1e-12;
@@ -237,7 +240,7 @@ fn b_with_the_population_mean_in_place_of_zero() {
 #[test]
 fn c_polynomial_kernel_and_sixteen_dyadic_cells() {
     check("C_poly2_dyadic16", |mut rule| {
-        rule.policies.empty = oblivio::EmptyCell::Zero;
+        rule.policies.empty = oblivio::partition::EmptyCell::Zero;
         rule
     });
 }

@@ -1,17 +1,25 @@
 //! Intervals: residuals of rows that the score has not seen, half-widths per cell, and how often they hold the target.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use crate::common;
+use oblivio::align::{AlignMethod, AlignRule};
+use oblivio::intervals::{Coverage, IntervalSource, Intervals};
+use oblivio::oblivious::Features;
+use oblivio::partition::{Missing, Policies};
+use oblivio::reference::Reference;
+use oblivio::refresh::Renewal;
+use oblivio::sensitive_free::Restraint;
+use oblivio::survey::Survey;
+use oblivio::{
+    Column, Error, Fit, Mode, Model, Points, Roles, Sensitive, Settings, Training, Warning,
+};
+use oblivio_base::{Scaling, UnseenCategory};
+use oblivio_kernels::Components;
+use oblivio_kernels::learn::{Intercept, Learner, Solver};
+use oblivio_testing;
 
-use crate::common::{Cut, Table, apart, generator, matrix, settings, size, watch};
 use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
-use oblivio::learn::{Intercept, Learner, Solver};
-use oblivio::{
-    AlignMethod, AlignRule, Column, Components, Coverage, Error, Features, Fit, IntervalSource,
-    Intervals, Missing, Mode, Model, Points, Policies, Reference, Renewal, Restraint, Roles,
-    Scaling, Sensitive, Settings, Survey, Training, UnseenCategory, Warning,
-};
+use oblivio_testing::{Cut, Table, apart, generator, matrix, settings, size, watch};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
@@ -161,7 +169,7 @@ fn oblivious_residuals_are_those_of_the_matrix_without_each_row() {
         ..settings("rbf(gamma=0.7)")
     };
     let fit = table.fit(&settings, cut);
-    let (partition, map) = table.map(&common::kernel("rbf(gamma=0.7)"), cut, 0.8);
+    let (partition, map) = table.map(&oblivio_testing::kernel("rbf(gamma=0.7)"), cut, 0.8);
     let assignment = partition.assign(&table.sensitive(cut)).unwrap();
     let features = Features::Oblivious(&table.points, &assignment);
     let gram = map.inner(features, features, &watch()).unwrap();

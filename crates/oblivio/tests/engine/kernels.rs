@@ -4,14 +4,16 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-use crate::common::{
-    KERNELS, apart, generator, kernel, matrix, rounding, size, smallest_eigenvalue, trace, watch,
-};
-use oblivio::learn::{Ridge, Solver};
+use oblivio::partition::{EmptyCell, OutOfRange, PartitionRule, Policies};
+use oblivio::reference::Reference;
 use oblivio::{
-    Column, EmptyCell, Encoder, Error, Gamma, Kernel, KernelMatrix, Lower, Mode, Named, OutOfRange,
-    Partition, PartitionRule, Points, Policies, Reference, Scaling, Sensitive, Settings,
-    Smoothness, Training, UnseenCategory, Watch,
+    Column, Encoder, Error, Kernel, Mode, Partition, Points, Sensitive, Settings, Training, Watch,
+};
+use oblivio_base::{Named, Scaling, UnseenCategory};
+use oblivio_kernels::learn::{Ridge, Solver};
+use oblivio_kernels::{Gamma, KernelMatrix, Lower, Smoothness};
+use oblivio_testing::{
+    KERNELS, apart, generator, kernel, matrix, rounding, size, smallest_eigenvalue, trace, watch,
 };
 use proptest::prelude::*;
 use rand::RngExt;
@@ -103,7 +105,7 @@ fn products(x: &[f64], y: &[f64]) -> f64 {
 }
 
 fn assert_entries(kernel: &Kernel, found: &[f64], a: &Points, b: &Points) {
-    let centre = oblivio::Side::centre(b);
+    let centre = oblivio_kernels::Side::centre(b);
     assert_eq!(found.len(), a.len() * b.len());
     for (j, column) in found.chunks(a.len()).enumerate() {
         for (i, value) in column.iter().enumerate() {
@@ -577,8 +579,8 @@ fn errors_name_the_offending_value() {
     let wide = Points::new(vec![0.0; 8], 2).unwrap();
     let by_age = |policies| {
         let rule = PartitionRule {
-            cells: oblivio::CellCount::Given(4),
-            binning: oblivio::Binning::Dyadic,
+            cells: oblivio::partition::CellCount::Given(4),
+            binning: oblivio::partition::Binning::Dyadic,
             bounds: vec![("age".into(), 0.0, 1.0)],
             policies,
             ..PartitionRule::default()
@@ -640,7 +642,7 @@ fn errors_name_the_offending_value() {
         ("InvalidParameter", parse("poly(coef0=-1)"), &["coef0", "-1"]),
         ("InvalidParameter", parse("-2 * rbf"), &["factor", "-2"]),
         ("InvalidParameter", "rbf".parse::<Kernel>().unwrap_err(), &["gamma", "scale"]),
-        ("InvalidParameter", ruled(PartitionRule { cells: oblivio::CellCount::Given(0), ..PartitionRule::default() }, &ages).unwrap_err(), &["cells", "0"]),
+        ("InvalidParameter", ruled(PartitionRule { cells: oblivio::partition::CellCount::Given(0), ..PartitionRule::default() }, &ages).unwrap_err(), &["cells", "0"]),
         ("InvalidParameter", ruled(PartitionRule { bounds: vec![("age".into(), 3.0, 1.0)], ..PartitionRule::default() }, &ages).unwrap_err(), &["bounds", "3:1"]),
         ("Syntax", parse("rbf + gauss"), &["`rbf + gauss`", "character 7"]),
         ("UnknownName", Mode::named("fair").unwrap_err(), &["mode", "`fair`", "m-oblivious"]),

@@ -1,12 +1,17 @@
 //! Every learner in every mode: what is promised of the cells, and that all paths agree.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use oblivio::learn::{Intercept, Learner};
+use oblivio::classes::{ClassWeights, Threshold};
+use oblivio::model::Labels;
+use oblivio::reference::Reference;
+use oblivio::sensitive_free::{Parity, Restraint};
 use oblivio::{
-    ClassWeights, Column, Components, Encoder, Error, Fit, Labels, Mode, Model, Parity, Points,
-    Predictor, Reference, Restraint, Roles, Scaling, Sensitive, Settings, Threshold, Training,
-    UnseenCategory, Watch,
+    Column, Encoder, Error, Fit, Mode, Model, Points, Predictor, Roles, Sensitive, Settings,
+    Training, Watch,
 };
+use oblivio_base::{Scaling, UnseenCategory};
+use oblivio_kernels::Components;
+use oblivio_kernels::learn::{Intercept, Learner};
 use oblivio_simulate::Simulation;
 
 struct Data {
@@ -181,8 +186,10 @@ fn all_rows_as_landmarks_are_the_exact_path() {
                         ClassWeights::Equal
                     },
                     gap: learner.classifies().then_some(1e-12),
-                    partition: oblivio::PartitionRule {
-                        policies: oblivio::Policies::for_unknown(UnseenCategory::Population),
+                    partition: oblivio::partition::PartitionRule {
+                        policies: oblivio::partition::Policies::for_unknown(
+                            UnseenCategory::Population,
+                        ),
                         ..Default::default()
                     },
                     ..settings(learner, mode)
@@ -461,7 +468,7 @@ fn what_cannot_be_is_refused() {
             ..settings(Learner::Ridge, Mode::Oblivious)
         },
         Settings {
-            solver: oblivio::learn::Solver::Cholesky,
+            solver: oblivio_kernels::learn::Solver::Cholesky,
             ..usual.clone()
         },
         Settings {
@@ -510,16 +517,16 @@ fn a_path_point_is_what_its_fit_says() {
         for reference in [Reference::All, Reference::Half] {
             let usual = Settings {
                 reference,
-                partition: oblivio::PartitionRule {
-                    policies: oblivio::Policies::for_unknown(UnseenCategory::Population),
+                partition: oblivio::partition::PartitionRule {
+                    policies: oblivio::partition::Policies::for_unknown(UnseenCategory::Population),
                     ..Default::default()
                 },
                 ..settings(Learner::Ridge, mode)
             };
-            let grid = oblivio::PathGrid {
+            let grid = oblivio::fit::PathGrid {
                 strengths: vec![0.5, 1.0],
                 penalties: vec![0.1, 1.0],
-                ..oblivio::PathGrid::usual(1.0)
+                ..oblivio::fit::PathGrid::usual(1.0)
             };
             let path = usual
                 .path(data.training(&data.success), &grid, &watch)

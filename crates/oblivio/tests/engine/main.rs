@@ -5,26 +5,19 @@
 )]
 
 mod alignment;
-mod audit;
-mod bounds;
 mod cases;
 mod classifiers;
-mod common;
 mod definitions;
 mod errata;
 mod explicit;
 mod fallback;
-mod files;
 mod fixtures;
-mod frontier;
 mod intervals;
 mod kernels;
 mod learners;
 mod model;
 mod parts;
 mod path;
-mod projection;
-mod release;
 mod rows;
 mod smooth;
 mod solvers;

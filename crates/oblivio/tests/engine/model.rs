@@ -3,13 +3,18 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use oblivio::learn::Intercept;
+use oblivio::align::{AlignMethod, AlignRule};
+use oblivio::features::FeatureSettings;
+use oblivio::model::{KernelModel, KernelSettings, kind_of};
+use oblivio::partition::{Binning, CellCount, Missing, Policies};
+use oblivio::reference::Reference;
+use oblivio::sensitive::Kind;
 use oblivio::{
-    AlignMethod, AlignRule, Binning, CellCount, Column, Error, FeatureSettings, KernelModel,
-    KernelSettings, Kind, Missing, Mode, Model, Points, Policies, Reference, Roles, Scaling,
-    Sensitive, Settings, Training, Transformer, UnseenCategory, Watch, kind_of,
+    Column, Error, Mode, Model, Points, Roles, Sensitive, Settings, Training, Transformer, Watch,
 };
+use oblivio_base::{Scaling, UnseenCategory};
 use oblivio_fuzz::{File, edits};
+use oblivio_kernels::learn::Intercept;
 use proptest::prelude::*;
 use safetensors::tensor::{Dtype, TensorView, serialize};
 use serde_json::{Value, json};
@@ -628,7 +633,7 @@ fn a_transformer_finds_its_columns_by_name() {
     columns.reverse();
     let (found, uses) = transformer.transform(&columns, &watch).unwrap();
     assert_eq!(found, expected);
-    assert_eq!(uses, oblivio::Uses::default());
+    assert_eq!(uses, oblivio::partition::Uses::default());
     assert_eq!(transformer.sensitive_columns(), ["sex", "age"]);
     columns.retain(|column| column.name != "sex");
     let refused = transformer.transform(&columns, &watch);
@@ -639,7 +644,7 @@ fn features() -> Vec<u8> {
     let (encoder, points, sensitive) = encoded();
     let settings = FeatureSettings {
         kernel: "rbf".parse().unwrap(),
-        components: oblivio::Components::new(4),
+        components: oblivio_kernels::Components::new(4),
         strength: 1.0,
         partition: Settings::default().partition,
         reference: Reference::All,

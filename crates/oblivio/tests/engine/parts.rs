@@ -4,11 +4,17 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-use oblivio::{
-    Batch, Checkpoint, Column, Components, Encoder, Error, Estimator, FeatureSettings, Fit,
-    Missing, Mode, Model, Named, PartitionRule, Reference, Scaling, Sensitive, SensitiveRows,
-    Settings, Share, StreamFit, Survey, Transformer, Watch,
-};
+use oblivio::features::FeatureSettings;
+use oblivio::fit::StreamFit;
+use oblivio::model::Checkpoint;
+use oblivio::moments::{Batch, SensitiveRows};
+use oblivio::partition::{Estimator, Missing, PartitionRule};
+use oblivio::reference::Reference;
+use oblivio::share::Share;
+use oblivio::survey::Survey;
+use oblivio::{Column, Encoder, Error, Fit, Mode, Model, Sensitive, Settings, Transformer, Watch};
+use oblivio_base::{Named, Scaling};
+use oblivio_kernels::Components;
 use oblivio_simulate::Simulation;
 use proptest::prelude::*;
 
@@ -282,7 +288,7 @@ fn features_in_parts_are_those_of_the_whole() {
             all.join(&part.share(&plan, start), &watch()).unwrap();
         }
         other.absorb(&all, &watch()).unwrap();
-        let rows = |encoder, fit: oblivio::FeatureFit| {
+        let rows = |encoder, fit: oblivio::features::FeatureFit| {
             let (features, _) = fit.finish(&watch()).unwrap();
             let transformer = Transformer { encoder, features };
             let (points, _) = transformer.encoder.encode(&table.features).unwrap();

@@ -4,11 +4,12 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-use crate::common::{Cut, KERNELS, Table, apart, kernel, mirrored, size, watch};
 use faer::linalg::solvers::Solve;
 use faer::{Mat, MatRef};
-use oblivio::learn::{Intercept, PathFit, Ridge, RidgePath, Solver};
-use oblivio::{Error, KernelMatrix, Lower, Watch};
+use oblivio::{Error, Watch};
+use oblivio_kernels::learn::{Intercept, PathFit, Ridge, RidgePath, Solver};
+use oblivio_kernels::{KernelMatrix, Lower};
+use oblivio_testing::{Cut, KERNELS, Table, apart, kernel, mirrored, size, watch};
 
 const STRENGTHS: [f64; 4] = [0.0, 0.3, 0.7, 1.0];
 const INTERCEPTS: [Intercept; 2] = [Intercept::None, Intercept::Fitted];

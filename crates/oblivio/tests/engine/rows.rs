@@ -1,7 +1,8 @@
 //! Rows scored one by one: what a table of that row gives, to the last bit, and what it refuses.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use oblivio::{Column, Error, Model, Result, RowModel, Value, Watch};
+use oblivio::{Column, Error, Model, Result, RowModel, Watch};
+use oblivio_base::Value;
 use proptest::prelude::*;
 use proptest::test_runner::{TestRunner, contextualize_config};
 
@@ -128,7 +129,8 @@ fn any_row_is_scored_or_refused_as_a_table_of_it_is() {
                     Err(_) => *counts.1 += 1,
                 }
                 if let Ok(prediction) = rows.borrow_mut().predict(&row) {
-                    *counts.2 += usize::from(prediction.uses != oblivio::Uses::default());
+                    *counts.2 +=
+                        usize::from(prediction.uses != oblivio::partition::Uses::default());
                 }
                 // As text, in which NaN is equal to itself.
                 let (found, table) = (format!("{found:?}"), format!("{table:?}"));

@@ -4,13 +4,21 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-use crate::common::{apart, generator, size, watch};
+use oblivio::features::FeatureSettings;
+use oblivio::model::{KernelModel, KernelSettings};
+use oblivio::moments::{Batch, Moments, SensitiveRows};
+use oblivio::partition::{CellCount, Estimator, Missing, PartitionRule, Policies};
+use oblivio::predictor::Offsets;
+use oblivio::reference::Reference;
+use oblivio::refresh::Renewal;
 use oblivio::{
-    Batch, CellCount, Column, Components, Encoder, Error, Estimator, FeatureSettings, Fit, Kernel,
-    KernelModel, KernelSettings, Missing, Mode, Model, Moments, Offsets, PartitionRule, Points,
-    Policies, Prediction, Predictor, Reference, Renewal, Sensitive, SensitiveRows, Settings,
-    Training, UnseenCategory, correlation_ratio,
+    Column, Encoder, Error, Fit, Kernel, Mode, Model, Points, Prediction, Predictor, Sensitive,
+    Settings, Training,
 };
+use oblivio_audit::correlation_ratio;
+use oblivio_base::UnseenCategory;
+use oblivio_kernels::Components;
+use oblivio_testing::{apart, generator, size, watch};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 use std::sync::Arc;
@@ -735,8 +743,8 @@ fn the_path_has_the_fits_of_its_points() {
     };
     for mode in [Mode::Oblivious, Mode::MOblivious, Mode::SensitiveFree] {
         let settings = Settings { mode, ..smooth() };
-        let grid = oblivio::PathGrid {
-            bandwidths: oblivio::Bandwidths::Given,
+        let grid = oblivio::fit::PathGrid {
+            bandwidths: oblivio::fit::Bandwidths::Given,
             strengths: vec![0.5, 1.0],
             penalties: vec![0.1, 2.0],
         };

@@ -4,13 +4,15 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-use crate::common;
+use oblivio::{Error, Result, Watch};
+use oblivio_base::Named;
+use oblivio_kernels::learn::{Intercept, Ridge, Solution, Solver};
+use oblivio_kernels::{Gram, KernelMatrix, Lower};
+use oblivio_testing;
 
-use crate::common::{
+use oblivio_testing::{
     Cut, KERNELS, Table, apart, kernel, kernel_matrix, largest, rounding_of, watch,
 };
-use oblivio::learn::{Intercept, Ridge, Solution, Solver};
-use oblivio::{Error, Gram, KernelMatrix, Lower, Named, Result, Watch};
 
 /// A kernel matrix that is never stored, plus a correction where there is one.
 struct Implicit<'a> {
@@ -110,7 +112,7 @@ fn solve_with(
 }
 
 fn close(found: &[f64], expected: &[f64], tolerance: f64) -> bool {
-    apart(found, expected) <= tolerance * common::size(expected)
+    apart(found, expected) <= tolerance * oblivio_testing::size(expected)
 }
 
 #[test]
@@ -302,7 +304,7 @@ fn products_without_the_matrix_are_products_with_it() {
                 let expected: Vec<f64> = (0..size)
                     .map(|i| (0..size).map(|j| whole[(i, j)] * vector[j]).sum())
                     .collect();
-                let scale = size as f64 * largest(&whole) * common::size(*vector);
+                let scale = size as f64 * largest(&whole) * oblivio_testing::size(*vector);
                 let tolerance = rounding_of(&kernel, size, scale);
                 assert!(apart(found, &expected) <= tolerance, "{text}, {size} rows");
                 assert_eq!(*found, matrix.times(vector, &watch()).unwrap());

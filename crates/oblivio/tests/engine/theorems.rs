@@ -6,16 +6,18 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
-use crate::common::{
+use faer::linalg::solvers::Solve;
+use faer::{Mat, Side};
+use oblivio::oblivious::Features;
+use oblivio::partition::{Assignment, Binning, CellCount, EmptyCell, PartitionRule, Policies};
+use oblivio::reference::Reference;
+use oblivio::{Kernel, Mode, ObliviousMap, Points, Sensitive, Settings, Training};
+use oblivio_base::UnseenCategory;
+use oblivio_kernels::KernelMatrix;
+use oblivio_testing::{
     CUTS, Cut, KERNELS, Table, apart, cell_means, cuts, difference, generator, kernel,
     kernel_matrix, kernels, largest, matrix, nine_terms, range, rounding, rounding_of, settings,
     shift_weights, size, smallest_eigenvalue, stacked, tables, trace, transform, watch,
-};
-use faer::linalg::solvers::Solve;
-use faer::{Mat, Side};
-use oblivio::{
-    Assignment, Binning, CellCount, EmptyCell, Features, Kernel, KernelMatrix, Mode, ObliviousMap,
-    PartitionRule, Points, Policies, Reference, Sensitive, Settings, Training, UnseenCategory,
 };
 use proptest::prelude::*;
 use rand::RngExt;

@@ -1,13 +1,20 @@
 //! What becomes of a model after its fit: its card, a smaller one, new offsets, and the history of both.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use oblivio::learn::Learner;
+use oblivio::align::{AlignMethod, AlignRule};
+use oblivio::dependence::Dependence;
+use oblivio::intervals::IntervalSource;
+use oblivio::model::{Held, Reduce, Step, version_of};
+use oblivio::partition::{Estimator, Missing};
+use oblivio::reference::Reference;
+use oblivio::refresh::{Drift, Renewal, SmallCells};
 use oblivio::{
-    AlignMethod, AlignRule, Column, Components, Dependence, Drift, Error, Estimator, Held,
-    IntervalSource, Missing, Mode, Model, Points, Predictor, Reduce, Reference, Renewal, Roles,
-    Scaling, Selection, Sensitive, Settings, SmallCells, Step, UnseenCategory, Values, Watch,
-    correlation_ratio, version_of,
+    Column, Error, Mode, Model, Points, Predictor, Roles, Sensitive, Settings, Values, Watch,
 };
+use oblivio_audit::correlation_ratio;
+use oblivio_base::{Scaling, UnseenCategory};
+use oblivio_kernels::learn::Learner;
+use oblivio_kernels::{Components, Selection};
 
 const ROWS: usize = 90;
 

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use oblivio::{
-    AuditSettings, Binning, BoundSettings, CellCount, Measure, Missing, Named, PartitionRule,
-    Policies, Resampling,
-};
+use oblivio::partition::{Binning, CellCount, Missing, PartitionRule, Policies};
+use oblivio_audit::{AuditSettings, Measure, Resampling};
+use oblivio_base::Named;
+use oblivio_release::BoundSettings;
 
 use super::gate::Limit;
 use crate::args::{bounds, delimiter, named};

@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
-use oblivio::{Audit, Finding, Measure, Named, Role};
+use oblivio_audit::{Audit, Finding, Measure, Role};
+use oblivio_base::Named;
 use serde_json::json;
 
 use crate::report::number;

@@ -9,7 +9,7 @@ mod rows;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use oblivio::Audit;
+use oblivio_audit::Audit;
 use rayon::ThreadPool;
 use serde_json::{Value, json};
 

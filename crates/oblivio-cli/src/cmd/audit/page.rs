@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use oblivio::{Audit, Bounds, Column, Kind, Model};
+use oblivio::sensitive::Kind;
+use oblivio::{Column, Model};
+use oblivio_audit::Audit;
+use oblivio_release::Bounds;
 use oblivio_report::{FrontierPoint, Page};
 
 use super::Args;

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use comfy_table::{CellAlignment, Table, presets};
-use oblivio::{Audit, Finding, Named, Role};
+use oblivio_audit::{Audit, Finding, Role};
+use oblivio_base::Named;
 use oblivio_report::answer;
 
 use crate::report::{counted, number};

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use oblivio::{AuditRows, Column, Model, Prediction, Role, RowColumn, Sensitive, Watch};
+use oblivio::model::RowColumn;
+use oblivio::{Column, Model, Prediction, Sensitive, Watch};
+use oblivio_audit::{AuditRows, Role};
 use rayon::ThreadPool;
 
 use super::Args;

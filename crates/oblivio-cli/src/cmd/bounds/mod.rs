@@ -5,7 +5,8 @@ mod print;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use oblivio::{BoundSettings, Bounds, Model};
+use oblivio::Model;
+use oblivio_release::{BoundSettings, Bounds};
 use oblivio_report::{BoundsPage, bounds_csv};
 use rayon::ThreadPool;
 use serde_json::Value;

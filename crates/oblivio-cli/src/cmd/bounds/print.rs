@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use comfy_table::{CellAlignment, Table, presets};
-use oblivio::{Bounds, ChangeBound, Estimate, Interval};
+use oblivio_release::{Bounds, ChangeBound, Estimate, Interval};
 use oblivio_report::bounds_answer;
 
 use crate::report::{counted, number};

@@ -4,11 +4,17 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Result, ensure};
-use oblivio::learn::{Intercept, Learner, Solver};
-use oblivio::{
-    AlignMethod, AlignRule, ClassWeights, Components, FeatureSettings, IntervalSource, Mode, Named,
-    Parity, PartitionRule, Reference, Restraint, Scaling, Selection, Settings, Threshold,
-};
+use oblivio::align::{AlignMethod, AlignRule};
+use oblivio::classes::{ClassWeights, Threshold};
+use oblivio::features::FeatureSettings;
+use oblivio::intervals::IntervalSource;
+use oblivio::partition::PartitionRule;
+use oblivio::reference::Reference;
+use oblivio::sensitive_free::{Parity, Restraint};
+use oblivio::{Mode, Settings};
+use oblivio_base::{Named, Scaling};
+use oblivio_kernels::learn::{Intercept, Learner, Solver};
+use oblivio_kernels::{Components, Selection};
 
 use crate::args::{delimiter, named};
 use crate::cmd::cells::CellOptions;

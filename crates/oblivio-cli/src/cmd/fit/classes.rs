@@ -5,10 +5,13 @@ use std::sync::Mutex;
 
 use anyhow::{Result, ensure};
 use faer::MatRef;
-use oblivio::{
-    Assignment, Column, Encoder, Error, FeatureRows, Labelled, Labels, Model, Named, ROWS,
-    Sensitive, Settings, Turned, Watch,
-};
+use oblivio::fit::{Labelled, Turned};
+use oblivio::model::Labels;
+use oblivio::partition::Assignment;
+use oblivio::{Column, Encoder, Error, Model, Sensitive, Settings, Watch};
+use oblivio_base::Named;
+use oblivio_kernels::FeatureRows;
+use oblivio_kernels::gram::ROWS;
 
 use super::Fitted;
 use super::columns::Rows;
@@ -38,7 +41,7 @@ impl Pass<'_> {
         );
         let (labels, outcomes) = self.outcomes()?;
         ensure!(
-            labels.len() == 2 || settings.parity == oblivio::Parity::Demographic,
+            labels.len() == 2 || settings.parity == oblivio::sensitive_free::Parity::Demographic,
             "equal-opportunity needs a positive class; name it with --positive"
         );
         let positive = || -> Vec<usize> {

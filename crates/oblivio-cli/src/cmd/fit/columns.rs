@@ -1,7 +1,8 @@
 //! Which columns of a table have which role in a fit, and the rows of a batch by role.
 
 use anyhow::{Context, Result, bail, ensure};
-use oblivio::{Column, Labels, Roles, Values};
+use oblivio::model::Labels;
+use oblivio::{Column, Roles, Values};
 
 use super::Options;
 use crate::table::{Source, Table};
@@ -162,7 +163,7 @@ impl Columns {
         let (levels, codes) = column.to_categories();
         let code = levels.iter().position(|level| level == positive);
         let number = |c: &u32| match *c {
-            oblivio::MISSING => f64::NAN,
+            oblivio_base::MISSING => f64::NAN,
             c if Some(c as usize) == code => 1.0,
             _ => 0.0,
         };

@@ -2,8 +2,12 @@
 //! table.
 
 use anyhow::{Result, bail, ensure};
-use oblivio::learn::{Learner, Solver};
-use oblivio::{IntervalSource, Labels, Mode, Model, PathGrid, Scaling, Settings};
+use oblivio::fit::PathGrid;
+use oblivio::intervals::IntervalSource;
+use oblivio::model::Labels;
+use oblivio::{Mode, Model, Settings};
+use oblivio_base::Scaling;
+use oblivio_kernels::learn::{Learner, Solver};
 use rayon::ThreadPool;
 
 use super::args::Alpha;
@@ -26,7 +30,7 @@ pub(super) fn fit(
     say_dropped(rows.dropped, source.rows())?;
     if let Some(size) = args.sample {
         let all: Vec<usize> = (0..rows.len()).collect();
-        rows = rows.select(&oblivio::sample(&all, size, args.options.seed));
+        rows = rows.select(&oblivio_base::random::sample(&all, size, args.options.seed));
     }
     let mut settings = settings.clone();
     match settings.components {

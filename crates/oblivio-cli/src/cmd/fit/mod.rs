@@ -11,7 +11,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use oblivio::{GridPoint, Mode, Model, Named, Summary, Transformer, Warning};
+use oblivio::fit::GridPoint;
+use oblivio::{Mode, Model, Summary, Transformer, Warning};
+use oblivio_base::Named;
 use rayon::ThreadPool;
 use serde_json::json;
 
@@ -252,7 +254,7 @@ fn as_json(model: &Model, summaries: &[Summary], warnings: &[Warning]) -> serde_
 }
 
 fn lines(summary: &Summary) -> Vec<CellLine> {
-    let line = |cell: &oblivio::CellSummary| CellLine {
+    let line = |cell: &oblivio::fit::CellSummary| CellLine {
         label: cell.label.clone(),
         rows: cell.rows,
         before: cell.before,

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use oblivio::{Checkpoint, Encoder};
+use oblivio::Encoder;
+use oblivio::model::Checkpoint;
 use serde::{Deserialize, Serialize};
 
 use super::Args;

@@ -3,10 +3,14 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
-use oblivio::{
-    Batch, Checkpoint, Column, Components, Encoder, FeatureFit, FeatureSettings, Model, PathGrid,
-    Scaling, Sensitive, SensitiveRows, Settings, StreamFit, Survey, Transformer, Warning, Watch,
-};
+use oblivio::features::{FeatureFit, FeatureSettings};
+use oblivio::fit::{PathGrid, StreamFit};
+use oblivio::model::Checkpoint;
+use oblivio::moments::{Batch, SensitiveRows};
+use oblivio::survey::Survey;
+use oblivio::{Column, Encoder, Model, Sensitive, Settings, Transformer, Warning, Watch};
+use oblivio_base::Scaling;
+use oblivio_kernels::Components;
 use rayon::ThreadPool;
 
 use super::args::Alpha;

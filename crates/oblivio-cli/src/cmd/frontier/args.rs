@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use oblivio::{
-    ALIGNS, AuditSettings, CellCount, FrontierGrid, FrontierSettings, Measure, Mode, PartitionRule,
-    PenaltyChoice, Policies, Resampling, Settings,
+use oblivio::partition::{CellCount, PartitionRule, Policies};
+use oblivio::{Mode, Settings};
+use oblivio_audit::{
+    ALIGNS, AuditSettings, FrontierGrid, FrontierSettings, Measure, PenaltyChoice, Resampling,
 };
 
 use crate::args::named;

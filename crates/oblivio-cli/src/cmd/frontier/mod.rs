@@ -6,7 +6,9 @@ mod print;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use oblivio::{Candidate, Frontier, Labels, Mode, Settings};
+use oblivio::model::Labels;
+use oblivio::{Mode, Settings};
+use oblivio_audit::{Candidate, Frontier};
 use oblivio_report::{FrontierPage, frontier_csv};
 use rayon::ThreadPool;
 use serde_json::Value;

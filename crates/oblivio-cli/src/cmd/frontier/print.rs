@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use comfy_table::{CellAlignment, Table, presets};
-use oblivio::{Against, Frontier, Measure, Named, Tried};
+use oblivio_audit::{Against, Frontier, Measure, Tried};
+use oblivio_base::Named;
 use oblivio_report::frontier_answer;
 
 use crate::report::{counted, number};

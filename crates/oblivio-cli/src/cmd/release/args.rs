@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use oblivio::{
-    AuditSettings, CellCount, ColumnRange, Components, Discrete, MissingFeatures, PartitionRule,
-    Policies, ProjectionRule, ReleaseMethod, ReleaseSettings, Resampling, StudySettings,
+use oblivio::partition::{CellCount, PartitionRule, Policies};
+use oblivio_audit::{AuditSettings, Resampling};
+use oblivio_kernels::Components;
+use oblivio_release::{
+    ColumnRange, Discrete, MissingFeatures, ProjectionRule, ReleaseMethod, ReleaseSettings,
+    StudySettings,
 };
 
 use crate::args::{bounds, delimiter, named};

@@ -1,7 +1,8 @@
 //! Which columns of a table have which role in a release.
 
 use anyhow::{Context, Result, ensure};
-use oblivio::{Column, ReleaseRows, Sensitive};
+use oblivio::{Column, Sensitive};
+use oblivio_release::ReleaseRows;
 
 use super::Args;
 use crate::table::{Source, Table};

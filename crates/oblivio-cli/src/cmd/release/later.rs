@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
-use oblivio::{Error, Release, Sensitive, nearest};
+use oblivio::{Error, Sensitive};
+use oblivio_base::nearest;
+use oblivio_release::Release;
 use oblivio_report::NOT_ANONYMISED;
 use rayon::ThreadPool;
 use serde_json::json;

@@ -10,9 +10,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Error, Result, anyhow};
-use oblivio::{
-    Named, Release, ReleaseMethod, ReleaseReport, ReleaseRows, ReleaseSettings, Released, Uses,
-    Warning,
+use oblivio::Warning;
+use oblivio::partition::Uses;
+use oblivio_base::Named;
+use oblivio_release::{
+    Release, ReleaseMethod, ReleaseReport, ReleaseRows, ReleaseSettings, Released,
 };
 use oblivio_report::{NOT_ANONYMISED, ReleasePage, release_csv};
 use rayon::ThreadPool;

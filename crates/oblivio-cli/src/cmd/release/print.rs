@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use comfy_table::{CellAlignment, Table, presets};
-use oblivio::{AdversaryScore, ReleaseReport};
+use oblivio_audit::AdversaryScore;
+use oblivio_release::ReleaseReport;
 use oblivio_report::{release_answer, release_audit, release_certificate};
 
 use super::Report;

@@ -3,7 +3,7 @@
 mod tables;
 
 use maud::{Markup, PreEscaped, html};
-use oblivio::Bounds;
+use oblivio_release::Bounds;
 
 use super::document::Document;
 use super::name::{name, prose};

@@ -1,7 +1,7 @@
 //! Each kind of bound as a table, with what it says.
 
 use maud::{Markup, html};
-use oblivio::{Bounds, CertificateMeasure, ChangeBound, Interval};
+use oblivio_release::{Bounds, CertificateMeasure, ChangeBound, Interval};
 
 use super::super::name::name;
 use crate::bounds::inequalities;

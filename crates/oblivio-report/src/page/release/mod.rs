@@ -3,7 +3,7 @@
 mod tables;
 
 use maud::{Markup, PreEscaped, html};
-use oblivio::ReleaseReport;
+use oblivio_release::ReleaseReport;
 
 use super::document::Document;
 use super::name::{name, prose};

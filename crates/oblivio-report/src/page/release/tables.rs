@@ -1,7 +1,8 @@
 //! The tables of a release.
 
 use maud::{Markup, html};
-use oblivio::{ColumnReport, FeatureFinding, ReleaseReport, Utility};
+use oblivio_audit::FeatureFinding;
+use oblivio_release::{ColumnReport, ReleaseReport, Utility};
 
 use crate::number::{percent, short};
 use crate::page::measures::{flag, interval};
@@ -54,7 +55,7 @@ fn dependence<'r>(
     column: &str,
 ) -> (Option<&'r FeatureFinding>, Option<&'r FeatureFinding>) {
     let all = report.after.against.last().map(|against| &against.name);
-    let find = |audit: &'r oblivio::Audit| {
+    let find = |audit: &'r oblivio_audit::Audit| {
         let mut features = audit.features.iter();
         features.find(|found| found.feature == column && Some(&found.against) == all)
     };

@@ -1,6 +1,6 @@
 //! What the chart reads: numbers under names of our own.
 
-use oblivio::{Frontier, Tried};
+use oblivio_audit::{Frontier, Tried};
 use serde::Serialize;
 
 use crate::number::rounded;
@@ -135,7 +135,7 @@ fn point(frontier: &Frontier, tried: &Tried, (modes, aligns): (&[String], &[Stri
     let dependence = frontier.axes().into_iter().map(|(against, measure)| {
         let found = tried.of(&against.name, measure)?;
         let measured = &found.measured;
-        let on = |error: &oblivio::FrontierError| found.on_frontier.contains(&error.measure);
+        let on = |error: &oblivio_audit::FrontierError| found.on_frontier.contains(&error.measure);
         Some(Dependence {
             numbers: numbers(measured.value, measured.lower, measured.upper),
             frontier: frontier.errors.iter().map(on).collect(),

@@ -4,7 +4,7 @@ mod data;
 mod table;
 
 use maud::{Markup, PreEscaped, html};
-use oblivio::Frontier;
+use oblivio_audit::Frontier;
 
 use super::CHARTS;
 use super::document::Document;

@@ -1,7 +1,7 @@
 //! The candidates by one measure of dependence.
 
 use maud::{Markup, html};
-use oblivio::{Against, Frontier, Measure, Tried};
+use oblivio_audit::{Against, Frontier, Measure, Tried};
 
 use crate::number::{p_value, short};
 use crate::page::measures::{flag, interval};
@@ -34,7 +34,8 @@ pub(super) fn table(frontier: &Frontier, (against, measure): (&Against, Measure)
 
 fn row(frontier: &Frontier, tried: &Tried, against: &str, measure: Measure) -> Markup {
     let found = tried.of(against, measure);
-    let of = |value: fn(&oblivio::Measured) -> f64| found.map_or(f64::NAN, |f| value(&f.measured));
+    let of =
+        |value: fn(&oblivio_audit::Measured) -> f64| found.map_or(f64::NAN, |f| value(&f.measured));
     html! {
         tr {
             th scope="row" { (name(&tried.name)) @if tried.start { span.detail { "the start: nothing is taken out" } } }
@@ -54,7 +55,7 @@ fn row(frontier: &Frontier, tried: &Tried, against: &str, measure: Measure) -> M
     }
 }
 
-fn cost_interval(tried: &Tried, error: &oblivio::ErrorFound) -> String {
+fn cost_interval(tried: &Tried, error: &oblivio_audit::ErrorFound) -> String {
     match (error.cost_lower, error.cost_upper) {
         (Some(lower), Some(upper)) if !tried.start => interval(lower, upper),
         _ => "–".into(),

@@ -1,11 +1,12 @@
 //! A table, and models of every make on it.
 
-use oblivio::learn::Learner;
-use oblivio::{
-    AlignMethod, AlignRule, Binning, CellCount, Column, Components, EmptyCell, Estimator, Missing,
-    Mode, Model, Policies, Reference, Roles, Scaling, Selection, Settings, UnseenCategory, Value,
-    Values, Watch,
-};
+use oblivio::align::{AlignMethod, AlignRule};
+use oblivio::partition::{Binning, CellCount, EmptyCell, Estimator, Missing, Policies};
+use oblivio::reference::Reference;
+use oblivio::{Column, Mode, Model, Roles, Settings, Values, Watch};
+use oblivio_base::{Scaling, UnseenCategory, Value};
+use oblivio_kernels::learn::Learner;
+use oblivio_kernels::{Components, Selection};
 
 pub const ROWS: usize = 60;
 

@@ -1,0 +1,223 @@
+//! Projected rows, and what is left of the means: what bounds on dependence are made of.
+
+use std::ops::Range;
+
+use faer::Mat;
+use oblivio::partition::Assignment;
+use oblivio::{ConditionalMean, ObliviousMap};
+use oblivio_base::{Points, Result, Watch, random};
+use oblivio_kernels::Kernel;
+
+use super::change::{RowShifts, shift_norms};
+use super::range::{largest_distance, largest_square};
+use super::rows::Table;
+use crate::manifold::{Certify, Manifold, Region, Search, Span};
+
+/// No more boxes than this certify the projection of a row; a larger gap holds all the same.
+const MOST_BOXES: usize = 200;
+/// No more rows than this are certified, drawn by seed, unless a single feature moves.
+const MOST_CERTIFIED: usize = 200;
+
+/// Projected rows, and all that bounds are made of.
+pub(super) struct Ground {
+    pub(super) rows: Vec<usize>,
+    pub(super) cells: Vec<u32>,
+    /// W
+    pub(super) points: Points<'static>,
+    pub(super) distances: Vec<f64>,
+    /// What the least distances of the rows to certify are at least, if all of them are certified.
+    pub(super) least: Option<Vec<f64>>,
+    pub(super) certified: usize,
+    /// Rows outside the region.
+    pub(super) outside: usize,
+    /// What a distance is at most; for a regression on S, on these rows.
+    pub(super) range: f64,
+    /// ρ of the region.
+    pub(super) norm: f64,
+    /// Whether no feature of any row is longer than that.
+    pub(super) limited: bool,
+    pub(super) left: f64,
+    /// $\max_c\|\delta_c\|$
+    pub(super) longest: f64,
+}
+
+impl Ground {
+    /// Projects these rows, and finds what is left of the means.
+    pub(super) fn new(
+        rows: &Table,
+        drawn: Vec<usize>,
+        shifts: &RowShifts,
+        seed: u64,
+        watch: &Watch,
+    ) -> Result<Self> {
+        let points = rows.points.select(&drawn);
+        let assignment = rows.assigned(&drawn)?;
+        let kernel = rows.model.predictor().kernel();
+        let strength = rows.offsets.strength;
+        let own = shift_norms(shifts.mean, &assignment);
+        let smooth = assignment.smooth.is_some();
+        // Shifts of cells are known before a row is looked at; those of a regression are not.
+        let known = shifts.norms.iter().chain(own.iter().filter(|_| smooth));
+        let longest = known.fold(0.0f64, |a, b| a.max(*b));
+        let region = region(rows);
+        let norm = largest_square(kernel, radius_square(&region)).sqrt();
+        let range = strength * longest;
+        let mut ground = Self {
+            cells: assignment.cells.clone(),
+            distances: own.iter().map(|norm| strength * norm).collect(),
+            least: (range == 0.0).then(|| vec![0.0; drawn.len()]),
+            certified: if range == 0.0 { drawn.len() } else { 0 },
+            outside: (0..points.len())
+                .filter(|&i| !holds(&region, points.row(i)))
+                .count(),
+            range: if smooth {
+                range
+            } else {
+                range.min(largest_distance(kernel, strength, norm))
+            },
+            norm,
+            limited: limited(kernel, &region),
+            left: left(shifts.mean, strength, &points, &assignment, watch)?,
+            longest,
+            rows: drawn,
+            points,
+        };
+        if range > 0.0 {
+            ground.project(rows, &Manifold::of(shifts.mean, region)?, seed, watch)?;
+        }
+        Ok(ground)
+    }
+
+    /// W and its distances in place of X and those of X, wherever W is nearer.
+    ///
+    /// All rows are projected in the same way, so that W is one map of X and S. Where too many are to be certified, those drawn say only
+    /// what distances are at least.
+    fn project(
+        &mut self,
+        rows: &Table,
+        manifold: &Manifold,
+        seed: u64,
+        watch: &Watch,
+    ) -> Result<()> {
+        let strength = rows.offsets.strength;
+        let plain = Search::default();
+        let certified = Search {
+            certify: Some(Certify {
+                most_boxes: MOST_BOXES,
+                ..Certify::default()
+            }),
+            ..plain
+        };
+        let all: Vec<usize> = (0..self.rows.len()).collect();
+        let region = manifold.region();
+        let chosen = if region.free.len() == 1 && region.one_of.is_empty() {
+            all.clone()
+        } else {
+            random::sample(&all, MOST_CERTIFIED, seed)
+        };
+        let every = chosen.len() == all.len();
+        let project = |part: &[usize], search: &Search| {
+            let named: Vec<usize> = part.iter().map(|&i| self.rows[i]).collect();
+            let points = self.points.select(part);
+            manifold.project(&points, &rows.assigned(&named)?, strength, search, watch)
+        };
+        let judged = project(&chosen, &certified)?;
+        let others = if every {
+            None
+        } else {
+            Some(project(&all, &plain)?)
+        };
+        let mut least = Vec::with_capacity(chosen.len());
+        for (k, &i) in chosen.iter().enumerate() {
+            // A row may stay where it is, and one outside the region may be nearest there.
+            let square = judged.distances[k].powi(2);
+            let lower = judged.gaps[k].map(|gap| (square - gap).max(0.0).sqrt());
+            least.extend(lower.map(|lower| lower.min(self.distances[i])));
+        }
+        self.certified = least.len();
+        self.least = (least.len() == chosen.len()).then_some(least);
+        let found = others.unwrap_or(judged);
+        let mut values = Vec::with_capacity(self.points.values().len());
+        for (i, distance) in found.distances.iter().enumerate() {
+            let nearer = *distance < self.distances[i];
+            let nearest = if nearer { &found.points } else { &self.points };
+            values.extend_from_slice(nearest.row(i));
+            self.distances[i] = self.distances[i].min(*distance);
+        }
+        self.points = Points::new(values, self.points.dim())?;
+        Ok(())
+    }
+}
+
+/// The box that holds the reference rows; of the indicators of a category one is 1.
+///
+/// No row that bounds are of has a say in it: given the reference rows, W and the distance of each depend on that row alone.
+fn region(rows: &Table) -> Region {
+    let spans = Region::of(&rows.points.select(&rows.reference)).free;
+    let mut region = Region::default();
+    let mut at = 0;
+    for name in rows.model.encoder.columns() {
+        match rows.model.encoder.levels(name) {
+            None => {
+                region.free.push(spans[at]);
+                at += 1;
+            }
+            Some(levels) => {
+                region.one_of.push(at..at + levels.len());
+                at += levels.len();
+            }
+        }
+    }
+    region
+}
+
+/// The largest $\|x\|^2$ in the region.
+fn radius_square(region: &Region) -> f64 {
+    let end = |span: &Span| (span.low * span.low).max(span.high * span.high);
+    region.free.iter().map(end).sum::<f64>() + region.one_of.len() as f64
+}
+
+/// Whether a row lies in the region.
+fn holds(region: &Region, x: &[f64]) -> bool {
+    let within = |span: &Span| (span.low..=span.high).contains(&x[span.feature]);
+    // Indicators are 0 or 1; a category that the model does not know has none.
+    let one = |indicators: &Range<usize>| x[indicators.clone()].iter().sum::<f64>() == 1.0;
+    region.free.iter().all(within) && region.one_of.iter().all(one)
+}
+
+/// Whether no feature of any row is longer than the longest of the region, whatever its numbers are.
+fn limited(kernel: &Kernel, region: &Region) -> bool {
+    region.free.is_empty() || largest_square(kernel, f64::INFINITY).is_finite()
+}
+
+/// $r = \bigl(\sum_c p_c\|\bar Z_c - \bar Z\|^2\bigr)^{1/2}$ with the means of Z over the rows of each cell, and over all.
+fn left(
+    mean: &ConditionalMean,
+    strength: f64,
+    points: &Points,
+    assignment: &Assignment,
+    watch: &Watch,
+) -> Result<f64> {
+    let rows = points.len();
+    let gram = ObliviousMap::new(mean.clone(), strength)?.gram(points, assignment, watch)?;
+    let cells = &assignment.cells;
+    let count = cells.iter().max().map_or(0, |cell| *cell as usize + 1);
+    let mut sums = Mat::<f64>::zeros(count, count);
+    let mut sizes = vec![0.0; count];
+    for (j, b) in cells.iter().enumerate() {
+        sizes[*b as usize] += 1.0;
+        for (i, a) in cells.iter().enumerate() {
+            sums[(*a as usize, *b as usize)] += gram[j * rows + i];
+        }
+    }
+    let within: f64 = (0..count)
+        .filter(|&c| sizes[c] > 0.0)
+        .map(|c| sums[(c, c)] / sizes[c])
+        .sum();
+    let n = rows as f64;
+    let all: f64 = sums
+        .col_iter()
+        .flat_map(|c| c.iter().copied().collect::<Vec<_>>())
+        .sum();
+    Ok((within / n - all / (n * n)).max(0.0).sqrt())
+}
