@@ -122,7 +122,7 @@ impl Draw {
 
     /// Whether the next row belongs to the sample so far.
     #[inline]
-    pub fn next(&mut self) -> Drawn {
+    pub fn next_row(&mut self) -> Drawn {
         let ticket = (self.generator.next_u64(), self.rows);
         self.rows += 1;
         if ticket.0 > self.most {
@@ -208,7 +208,7 @@ pub fn drawn(
 ) -> (Vec<usize>, Vec<u64>) {
     let mut draw = Draw::part(size, seed, start, Some(total));
     for _ in 0..rows {
-        draw.next();
+        draw.next_row();
     }
     let tickets = draw.tickets().into_iter();
     tickets.map(|(random, row)| (row, random)).unzip()
@@ -223,7 +223,7 @@ mod tests {
         let drawn = |rows: usize, seed| {
             let mut draw = Draw::new(10, seed);
             for _ in 0..rows {
-                draw.next();
+                draw.next_row();
             }
             draw.finish()
         };
@@ -249,14 +249,14 @@ mod tests {
         let whole = |rows: usize| {
             let mut draw = Draw::new(50, 3);
             for _ in 0..rows {
-                draw.next();
+                draw.next_row();
             }
             draw
         };
         let part = |start, rows, total| {
             let mut draw = Draw::part(50, 3, start, total);
             for _ in 0..rows {
-                draw.next();
+                draw.next_row();
             }
             draw
         };
@@ -270,7 +270,7 @@ mod tests {
             // And it goes on as if nothing had happened.
             let mut resumed = Draw::resumed(50, joined.extent(), joined.tickets());
             for _ in 0..100 {
-                resumed.next();
+                resumed.next_row();
             }
             assert_eq!(resumed.tickets(), whole(1100).tickets());
         }

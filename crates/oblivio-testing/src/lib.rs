@@ -3,6 +3,9 @@
 //! For tests in `tests/` alone: it imports the engine, so that no unit test can use it.
 #![allow(
     missing_docs,
+    clippy::len_without_is_empty,
+    clippy::missing_panics_doc,
+    clippy::return_self_not_must_use,
     clippy::unwrap_used,
     reason = "for tests: names say enough, and what cannot be unwrapped is a failed test"
 )]

@@ -389,6 +389,7 @@ impl PartitionRule {
     }
 
     /// What the rule says of the columns that are there.
+    #[must_use]
     #[doc(hidden)]
     pub fn of_columns(&self, sensitive: &Sensitive) -> Self {
         let known = |name: &String| sensitive.columns().iter().any(|c| c.name == *name);

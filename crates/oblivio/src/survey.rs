@@ -114,7 +114,7 @@ impl Survey {
             if complete.is_some() {
                 self.complete = (self.complete.0 + 1, self.complete.1 + weight);
             }
-            let drawn = self.draw.next();
+            let drawn = self.draw.next_row();
             let columns = features.iter().chain(sensitive);
             self.keep((number, drawn), (*weight, complete), columns, row)?;
         }

@@ -24,6 +24,7 @@ impl NormalEquations {
     }
 
     /// The equations of $Rz$ for a symmetric R.
+    #[must_use]
     pub fn turned(mut self, turn: MatRef<'_, f64>) -> Self {
         let count = self.len();
         let turned = |matrix: MatRef<'_, f64>| turn * matrix;

@@ -35,7 +35,7 @@ impl SampledScores {
         let mut drawn = Vec::new();
         for (row, weight) in weights.iter().enumerate() {
             if *weight > 0.0 {
-                if !matches!(self.draw.next(), Drawn::No) {
+                if !matches!(self.draw.next_row(), Drawn::No) {
                     drawn.push(row);
                     self.numbers.push(self.seen);
                 }

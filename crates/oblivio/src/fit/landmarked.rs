@@ -439,7 +439,7 @@ impl Turned {
 fn sampled(rows: &[usize], seed: u64) -> Vec<usize> {
     let mut draw = Draw::new(SAMPLE, seed);
     for _ in rows {
-        draw.next();
+        draw.next_row();
     }
     let places = draw.finish();
     places.into_iter().map(|k| rows[k]).collect()

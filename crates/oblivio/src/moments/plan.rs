@@ -202,7 +202,7 @@ impl Sample<'static> {
     pub(crate) fn of(points: &Points, sensitive: &Sensitive, weights: &[f64], seed: u64) -> Self {
         let mut draw = Draw::new(SAMPLE, seed);
         for _ in weights {
-            draw.next();
+            draw.next_row();
         }
         let rows = draw.finish();
         Self {

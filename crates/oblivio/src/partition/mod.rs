@@ -257,6 +257,7 @@ impl Assignment {
     }
 
     /// The named rows, in the order of `rows`; `uses` stays that of all rows.
+    #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
         Self {
             cells: rows.iter().map(|&i| self.cells[i]).collect(),

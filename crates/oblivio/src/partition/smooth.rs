@@ -129,6 +129,7 @@ impl Smooth {
     }
 
     /// The number of features.
+    #[allow(clippy::len_without_is_empty, reason = "a regression has a feature")]
     pub fn len(&self) -> usize {
         self.blocks.iter().map(Block::len).sum()
     }
@@ -209,6 +210,7 @@ impl Smooth {
     }
 
     /// The same, centred over these rows.
+    #[must_use]
     pub fn centred_over(&self, rows: &SmoothRows, weights: &[f64]) -> Self {
         let placed: Vec<f64> = weights
             .iter()

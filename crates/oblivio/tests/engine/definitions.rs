@@ -12,7 +12,6 @@ use oblivio::{
 };
 use oblivio_kernels::learn::{Ridge, Solution, Solver};
 use oblivio_kernels::{KernelMatrix, Lower};
-use oblivio_testing;
 
 use faer::Mat;
 use faer::linalg::solvers::Solve;

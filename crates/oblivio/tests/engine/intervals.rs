@@ -15,7 +15,6 @@ use oblivio::{
 use oblivio_base::{Scaling, UnseenCategory};
 use oblivio_kernels::Components;
 use oblivio_kernels::learn::{Intercept, Learner, Solver};
-use oblivio_testing;
 
 use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};

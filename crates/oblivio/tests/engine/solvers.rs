@@ -8,7 +8,6 @@ use oblivio::{Error, Result, Watch};
 use oblivio_base::Named;
 use oblivio_kernels::learn::{Intercept, Ridge, Solution, Solver};
 use oblivio_kernels::{Gram, KernelMatrix, Lower};
-use oblivio_testing;
 
 use oblivio_testing::{
     Cut, KERNELS, Table, apart, kernel, kernel_matrix, largest, rounding_of, watch,

@@ -3,63 +3,56 @@
 use super::names::leaves;
 use super::source::{Source, item_length, line_number, words, workspace};
 
-/// Crates whose modules are in the order.
-const CRATES: [&str; 3] = [
-    "crates/oblivio-base",
-    "crates/oblivio-kernels",
-    "crates/oblivio",
+/// Modules of each crate, from below to above. A module that moves to another crate moves to its list.
+const ORDER: &[(&str, &[&str])] = &[
+    (
+        "crates/oblivio-base",
+        &[
+            "error", "choice", "watch", "random", "stats", "column", "points", "encoder",
+        ],
+    ),
+    (
+        "crates/oblivio-kernels",
+        &["kernel", "basis", "landmarks", "gram", "learn"],
+    ),
+    (
+        "crates/oblivio",
+        &[
+            "sensitive",
+            "partition",
+            "reference",
+            "conditioning",
+            "sensitive_free",
+            "conditional_mean",
+            "oblivious",
+            "gram",
+            "classes",
+            "align",
+            "predictor",
+            "dependence",
+            "intervals",
+            "moments",
+            "gather",
+            "features",
+            "fit",
+            "survey",
+            "refresh",
+            "model",
+            "share",
+            "onnx",
+            "sibling",
+        ],
+    ),
 ];
 
-/// From below to above. A module that moves to a crate of its own leaves the list.
-const ORDER: &[&str] = &[
-    // Values that every crate needs.
-    "error",
-    "named",
-    "watch",
-    "random",
-    "spread",
-    "column",
-    "points",
-    "encoder",
-    // Kernels and learners, which have never heard of S.
-    "kernel",
-    "basis",
-    "landmarks",
-    "gram",
-    "learn",
-    // The method.
-    "sensitive",
-    "partition",
-    "reference",
-    "conditioning",
-    "sensitive_free",
-    "conditional_mean",
-    "oblivious",
-    "classes",
-    "align",
-    "predictor",
-    "dependence",
-    "intervals",
-    "moments",
-    "gather",
-    "features",
-    "fit",
-    "survey",
-    "refresh",
-    "model",
-    "share",
-    // What is built on models.
-    "onnx",
-    "audit",
-    "frontier",
-    "manifold",
-    "release",
-    "bound",
-    "simulate",
-];
+/// The order of the modules of a crate.
+fn order(folder: &str) -> Option<&'static [&'static str]> {
+    let mut all = ORDER.iter();
+    all.find(|(of, _)| *of == folder).map(|(_, order)| *order)
+}
 
-fn rank(module: &str) -> Option<usize> {
-    ORDER.iter().position(|name| *name == module)
+fn rank(folder: &str, module: &str) -> Option<usize> {
+    order(folder)?.iter().position(|name| *name == module)
 }
 
 /// The module of a file at the first level below `src`.
@@ -71,17 +64,15 @@ fn module(source: &Source) -> &str {
 
 fn ordered() -> impl Iterator<Item = &'static Source> {
     let sources = workspace().iter();
-    sources.filter(|source| CRATES.contains(&source.folder.as_str()) && module(source) != "lib")
+    sources.filter(|source| order(&source.folder).is_some() && module(source) != "lib")
 }
 
 /// Every `crate::x` in code outside tests that names a later module.
 pub fn upward(sources: &[Source]) -> Vec<String> {
     let mut found = Vec::new();
     for source in sources {
-        if !CRATES.contains(&source.folder.as_str()) {
-            continue;
-        }
-        let Some(own) = rank(module(source)) else {
+        let folder = source.folder.as_str();
+        let Some(own) = rank(folder, module(source)) else {
             continue;
         };
         for place in words(&source.code, "crate") {
@@ -96,7 +87,7 @@ pub fn upward(sources: &[Source]) -> Vec<String> {
             };
             for leaf in leaves(path) {
                 let other = leaf.split(':').next().unwrap_or("").trim().to_owned();
-                if rank(&other).is_some_and(|rank| rank > own) {
+                if rank(folder, &other).is_some_and(|rank| rank > own) {
                     let line = line_number(&source.code, place);
                     found.push(format!("{}:{line}: crate::{other}", source.path));
                 }
@@ -109,7 +100,7 @@ pub fn upward(sources: &[Source]) -> Vec<String> {
 #[test]
 fn every_module_of_the_engine_has_a_place_in_the_order() {
     let strange: Vec<&str> = ordered()
-        .filter(|source| source.folder == "crates/oblivio" && rank(module(source)).is_none())
+        .filter(|source| rank(&source.folder, module(source)).is_none())
         .map(|source| source.path.as_str())
         .collect();
     assert!(
