@@ -51,20 +51,19 @@ def explore(suites, seeds):
             begun = time.monotonic()
             failed, output = suite.run(seed)
             seconds = time.monotonic() - begun
-            print(
-                f"round {number} of {len(seeds)}, seed {seed}: {suite.name}, {seconds:.1f} s, {len(failed)} failed",
-                flush=True,
-            )
-            if failed:
+            outcome = "crashed" if failed is None else f"{len(failed)} failed"
+            print(f"round {number} of {len(seeds)}, seed {seed}: {suite.name}, {seconds:.1f} s, {outcome}", flush=True)
+            if failed != []:
                 print(output)
-            for test in failed:
+            if failed is None:
+                failures.append(shlex.join(suite.command(suite.left, seed)))
+                print(f"CRASHED with seed {seed}; replay it with\n  {failures[-1]}", flush=True)
+            for test in failed or []:
                 suite.keep(test, seed)
                 failures.append(shlex.join(suite.command([test], seed)))
                 print(f"FAILED {test} with seed {seed}; replay it with\n  {failures[-1]}", flush=True)
     minutes = (time.monotonic() - start) / 60
-    print(
-        f"\n{len(seeds)} rounds in {minutes:.1f} min: {len(failures)} failures" + "".join(f"\n  {f}" for f in failures)
-    )
+    print("\n  ".join([f"\n{len(seeds)} rounds in {minutes:.1f} min: {len(failures)} failures", *failures]))
     return 1 if failures else 0
 
 
@@ -94,13 +93,13 @@ class RustTests:
         return ["env", f"PROPTEST_RNG_SEED={seed}", *cases, *CARGO, "--no-fail-fast", "--", "--exact", *tests]
 
     def run(self, seed):
-        """The tests that fail with a seed, and what was printed."""
+        """The tests that fail with a seed, None after a crash, and what was printed."""
         if not self.left:
             return [], ""
         code, output = run(self.command(self.left, seed))
         failed = re.findall(r"^test (\S+)(?: - should panic)? \.\.\. FAILED$", output, re.MULTILINE)
         if code and not failed:
-            sys.exit(output)
+            return None, output
         self.left = [test for test in self.left if test not in failed]
         return failed, "\n".join(re.findall(r"^failures:\n\n(.*?)^failures:$", output, re.MULTILINE | re.DOTALL))
 
@@ -170,15 +169,15 @@ class PythonTests:
         return ["env", f"OBLIVIO_EXAMPLES={self.cases}", *PYTEST, *seeded, *tests]
 
     def run(self, seed):
-        """The tests that fail with a seed, and what was printed."""
+        """The tests that fail with a seed, None after a crash, and what was printed."""
         if not self.left:
             return [], ""
         with tempfile.TemporaryDirectory() as folder:
             code, output = run([*self.command(self.left, seed), "-o", f"cache_dir={folder}"])
             listed = Path(folder) / "v/cache/lastfailed"
             failed = list(json.loads(listed.read_text())) if listed.exists() else []
-        if code not in {PASSED, FAILED} or bool(failed) != (code == FAILED):
-            sys.exit(output)
+        if code not in {PASSED, FAILED}:
+            return None, output
         self.left = [test for test in self.left if test not in failed]
         return failed, output
 

@@ -47,17 +47,19 @@ mod tests {
 
 
 class Suite:
-    """Tests of which one fails with one seed."""
+    """Tests one of which fails with one seed, and one of which crashes with another."""
 
-    name = "tests"
+    name, left = "tests", ["a test", "other"]
 
-    def __init__(self, fails_with):
-        self.fails_with, self.kept = fails_with, []
+    def __init__(self, fails_with, crashes_with=None):
+        self.fails_with, self.crashes_with, self.kept = fails_with, crashes_with, []
 
     def command(self, tests, seed):
         return ["run", *tests, f"--seed={seed}"]
 
     def run(self, seed):
+        if seed == self.crashes_with:
+            return None, "a signal"
         return (["a test"], "its output") if seed == self.fails_with else ([], "")
 
     def keep(self, test, seed):
@@ -114,6 +116,14 @@ def test_a_failure_is_kept_and_the_rounds_go_on(capsys):
     assert "FAILED a test with seed 5; replay it with\n  run 'a test' --seed=5\n" in printed
     assert "its output" in printed
     assert "\n3 rounds in 0.0 min: 2 failures\n" in printed
+
+
+def test_a_crash_names_all_tests_that_ran_and_the_rounds_go_on(capsys):
+    assert explore.explore([Suite(fails_with=None, crashes_with=5)], [5, 6]) == 1
+    printed = capsys.readouterr().out
+    assert "a signal" in printed
+    assert "CRASHED with seed 5; replay it with\n  run 'a test' other --seed=5\n" in printed
+    assert "\n2 rounds in 0.0 min: 1 failures\n  run 'a test' other --seed=5\n" in printed
 
 
 def test_without_a_failure_the_exit_code_is_zero(capsys):
