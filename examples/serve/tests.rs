@@ -259,8 +259,11 @@ async fn many_clients_at_once_get_their_own_scores_and_a_stop_ends_the_server() 
 }
 
 /// A server that is asked to stop while a client is in the midst of its request; what the client got, and how long the stop took.
-async fn stopped_in_the_midst(sent: &'static str, rest: Option<String>) -> (String, Duration) {
-    let drain = Duration::from_millis(400);
+async fn stopped_in_the_midst(
+    sent: String,
+    rest: Option<String>,
+    drain: Duration,
+) -> (String, Duration) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
@@ -272,13 +275,16 @@ async fn stopped_in_the_midst(sent: &'static str, rest: Option<String>) -> (Stri
     let client = tokio::task::spawn_blocking(move || {
         let mut stream = std::net::TcpStream::connect(address).unwrap();
         stream.write_all(sent.as_bytes()).unwrap();
-        // Connections are closed with the runtime, which here outlives the server.
-        let patience = Some(Duration::from_secs(1));
-        stream.set_read_timeout(patience).unwrap();
-        // Long enough for the server to have begun with it.
-        std::thread::sleep(Duration::from_millis(100));
+        if rest.is_some() {
+            // The server has begun with the request once it asks for the body.
+            let mut asked = [0; 25];
+            stream.read_exact(&mut asked).unwrap();
+            assert_eq!(&asked, b"HTTP/1.1 100 Continue\r\n\r\n");
+        }
         stop.send(()).unwrap();
-        std::thread::sleep(Duration::from_millis(100));
+        // Connections are closed with the runtime, which here outlives the server.
+        let patience = rest.is_none().then_some(Duration::from_secs(1));
+        stream.set_read_timeout(patience).unwrap();
         if let Some(rest) = rest {
             stream.write_all(rest.as_bytes()).unwrap();
         }
@@ -294,18 +300,23 @@ async fn stopped_in_the_midst(sent: &'static str, rest: Option<String>) -> (Stri
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_under_way_is_answered_before_the_server_stops() {
     let body = rows()[0].to_string();
-    let rest = format!("Content-Length: {}\r\n\r\n{body}", body.len());
-    let sent = "POST /predict HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
-    let (answer, _) = stopped_in_the_midst(sent, Some(rest)).await;
+    let length = body.len();
+    let sent = format!(
+        "POST /predict HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: {length}\r\n\r\n"
+    );
+    let (answer, _) = stopped_in_the_midst(sent, Some(body), Duration::from_secs(60)).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(answer.contains("score"), "{answer}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_falls_silent_does_not_hold_the_stop_up() {
-    let (answer, took) = stopped_in_the_midst("POST /predict HTTP/1.1\r\nHost", None).await;
+    let sent = "POST /predict HTTP/1.1\r\nHost".to_owned();
+    let drain = Duration::from_millis(400);
+    let (answer, took) = stopped_in_the_midst(sent, None, drain).await;
     assert_eq!(answer, "");
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    // Not for ever. A busy machine takes its time.
+    assert!(took < Duration::from_secs(60), "{took:?}");
 }
 
 #[tokio::test]
