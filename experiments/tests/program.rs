@@ -1,4 +1,5 @@
 //! The built program: its files, its verdicts, its refusals.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Values that every crate of oblivio needs.
 //!
-//! What is in here: why the engine refuses something ([`Error`]) or accepts it with a remark ([`Warning`]), settings that are one of
+//! Contents: why the engine refuses something ([`Error`]) or accepts it with a remark ([`Warning`]), settings that are one of
 //! a few words ([`Named`]), progress and interruption ([`Watch`]), random choices by seed ([`random`]), running means ([`stats`]),
 //! columns of a table ([`Column`]), observations ([`Points`]) and the way from one to the other ([`Encoder`]).
 //!

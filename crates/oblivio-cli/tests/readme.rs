@@ -18,9 +18,13 @@ fn with_notes(readme: &str) -> String {
     for line in readme.lines() {
         lines.push_str(line);
         lines.push('\n');
-        let page = line
-            .strip_prefix("$ oblivio ")
-            .and_then(|command| command.split(' ').find(|word| word.ends_with(".html")));
+        let page = line.strip_prefix("$ oblivio ").and_then(|command| {
+            command.split(' ').find(|word| {
+                std::path::Path::new(word)
+                    .extension()
+                    .is_some_and(|e| e == "html")
+            })
+        });
         if let (Some(page), false) = (page, oblivio_report::HAS_CHARTS) {
             lines.push_str("note: this program was built without the chart bundle: ");
             lines.push_str(page);

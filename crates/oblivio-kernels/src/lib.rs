@@ -1,6 +1,6 @@
 //! Kernels and learners.
 //!
-//! What is in here: kernels and their matrices ([`Kernel`], [`KernelMatrix`]), explicit features on landmarks ([`FeatureMap`]), and
+//! Contents: kernels and their matrices ([`Kernel`], [`KernelMatrix`]), explicit features on landmarks ([`FeatureMap`]), and
 //! learners ([`learn`]) that see a [`Gram`] matrix, [`FeatureRows`] or the [`NormalEquations`](learn::NormalEquations) of features.
 //!
 //! It imports `oblivio-base` alone. It has never heard of sensitive features, cells or modes: whether the features that a learner

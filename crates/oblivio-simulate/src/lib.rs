@@ -3,7 +3,7 @@
 //! Rows are drawn one after the other from one generator, so a table is the beginning of every longer table with the
 //! same seed, and batches are its pieces. The stream is part of the contract: the same seed gives the same table in every version.
 //!
-//! It imports `oblivio-base` alone: what is simulated does not depend on what is done with it.
+//! It imports `oblivio-base` alone: tables do not depend on the use that is made of them.
 //!
 //! ```
 //! use oblivio_simulate::Simulation;

@@ -1,7 +1,7 @@
 //! Removes the influence of sensitive features from predictions, with kernels, in closed form.
 //!
 //! The engine behind the `oblivio` program: no files, no terminal, every random choice from a seed. It imports `oblivio-base` and
-//! `oblivio-kernels`; what is built on models is in crates above it (`oblivio-audit`, `oblivio-release`).
+//! `oblivio-kernels`; audits and releases are in crates above it (`oblivio-audit`, `oblivio-release`).
 //!
 //! | you have | you want | start at |
 //! |---|---|---|

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Sensitive columns of equal length, checked once.
 ///
-/// Missing values are let through; the [`Policies`](crate::Policies) of a partition say what becomes of them.
+/// Missing values are let through; the [`Policies`](crate::partition::Policies) of a partition say what becomes of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitive {
     columns: Vec<Column>,

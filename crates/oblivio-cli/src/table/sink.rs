@@ -46,6 +46,7 @@ impl Sink {
     }
 
     /// The same with columns of this form: as they are spelt in CSV, and of these types in Parquet, where the first rows fit.
+    #[must_use]
     pub fn of_form(self, form: Form) -> Self {
         Self { form, ..self }
     }

@@ -1,9 +1,9 @@
 //! A model or a feature map as a graph of standard operators, for runtimes that know nothing of oblivio.
 //!
-//! Inputs are the columns, features and sensitive ones alike. Outputs of a model ([`scores`]) are `score` and, for a classifier, `label`
-//! and `probabilities`; that of a feature map ([`features`]) is `features`. One file for each stage: columns become points
-//! ([`encode`]), points an expansion ([`kernel`]), sensitive values a place among the cells ([`cells`]) or features ([`smooth`]), scores
-//! are aligned ([`align`]) and become classes ([`classes`]).
+//! Inputs are the columns, features and sensitive ones alike. Outputs of a model (`scores`) are `score` and, for a classifier, `label`
+//! and `probabilities`; that of a feature map (`features`) is `features`. One file for each stage: columns become points
+//! (`encode`), points an expansion (`kernel`), sensitive values a place among the cells (`cells`) or features (`smooth`), scores
+//! are aligned (`align`) and become classes (`classes`).
 //!
 //! A graph cannot refuse a row. Where oblivio would, the row's numbers are NaN and its label is empty (NaN where labels are numbers);
 //! other rows are as they would be without it.

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// Columns whose influence on the features is taken out
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', required = true)]
     pub(super) sensitive: Vec<String>,
-    /// Column that is left as it is, and of which the features should still tell
+    /// Unchanged column that the released features should still predict
     #[arg(long, value_name = "COLUMN")]
     pub(super) target: Option<String>,
     /// Where to write the table: .parquet, or else CSV; - for standard output
