@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 import oblivio as ob
 from oblivio import metrics
 
-FIXTURES = Path(__file__).parents[2] / "crates" / "oblivio" / "tests" / "fixtures"
+FIXTURES = Path(__file__).parents[2] / "crates" / "oblivio-audit" / "tests" / "fixtures"
 # The least that are allowed: most tests look at values only.
 FEW = {"n_permutations": 19, "n_resamples": 19}
 SEEDS = range(5)
