@@ -13,6 +13,8 @@ import pytest
 
 import oblivio as ob
 
+pytestmark = pytest.mark.slow
+
 LONG = """
 import os, signal, socket, sys, threading, time
 import numpy as np
@@ -223,8 +225,6 @@ except ImportError:
 run = getattr(interpreters, "exec", None) or interpreters.run_string
 run(one, code)
 import oblivio._oblivio
-
-pytestmark = pytest.mark.slow
 print(oblivio._oblivio.__version__)
 """
 
