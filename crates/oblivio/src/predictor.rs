@@ -383,7 +383,7 @@ impl Predictor {
     }
 
     /// Whether predictions depend on the sensitive values given.
-    pub(crate) fn reads_sensitive(&self) -> bool {
+    pub fn reads_sensitive(&self) -> bool {
         let aligns = |alignment: &Alignment| alignment.strength() > 0.0;
         self.strength() > 0.0 || self.alignment.as_ref().is_some_and(aligns)
     }

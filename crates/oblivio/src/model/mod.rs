@@ -2,6 +2,7 @@
 
 mod bytes;
 pub(crate) mod container;
+pub mod file;
 mod history;
 mod holdings;
 mod intervals;
@@ -11,6 +12,7 @@ mod moments;
 mod parts;
 mod reduce;
 mod row;
+pub mod tables;
 mod transformer;
 
 use std::sync::Arc;

@@ -4,40 +4,40 @@ use oblivio_base::Result;
 
 use super::graph::{Graph, Value};
 use super::lines::{Lines, around, between, count_below};
-use crate::align::{
-    Alignment, By, ByCell, LEAST_VARIANCE, MARGINAL, Normal, SmoothNormal, SmoothTable, Table,
+use super::writer::Placement;
+use crate::align::Alignment;
+use crate::model::tables::{
+    AlignmentTables, Knots, PlaceMoments, Regressed, RegressedMoments, RegressedQuantiles,
 };
 use crate::onnx::columns::refused;
-use crate::partition::Assignment;
 
 /// The most knots of all broken lines.
 const MOST_KNOTS: usize = 1 << 22;
-
-/// What alignment knows of rows: their places among those of an assignment, or features of S.
-pub(super) enum Known<'a> {
-    Places(&'a Value, &'a Assignment),
-    Features(&'a Value),
-}
 
 /// $(1-\tau)\,\text{score} + \tau\,\text{full}$
 pub(super) fn align(
     graph: &mut Graph,
     alignment: &Alignment,
     score: &Value,
-    known: &Known,
+    placement: &Placement,
 ) -> Result<Value> {
-    let full = match (&alignment.by, known) {
-        (By::CellMoments(cells), Known::Places(place, assignment)) => {
-            moments(graph, cells, score, place, assignment)
+    let place = &placement.placed.place;
+    let Some(tables) = AlignmentTables::new(alignment, &placement.placed.stand_ins, MOST_KNOTS)
+    else {
+        return Err(refused(format!(
+            "its alignment has more than {MOST_KNOTS} knots, mixtures of cells included, which is the most that a graph holds; use fewer cells"
+        )));
+    };
+    let full = match (&tables, &placement.features) {
+        (AlignmentTables::Moments(of_places), None) => moments(graph, of_places, score, place),
+        (AlignmentTables::Quantiles { places, common }, None) => {
+            quantiles(graph, (places, common), score, place)?
         }
-        (By::CellQuantiles(cells), Known::Places(place, assignment)) => {
-            quantiles(graph, cells, score, place, assignment)?
+        (AlignmentTables::RegressedMoments(regressed), Some(features)) => {
+            regressed_moments(graph, regressed, score, features)
         }
-        (By::SmoothMoments(normal), Known::Features(features)) => {
-            smooth_moments(graph, normal, score, features)
-        }
-        (By::SmoothQuantiles(table), Known::Features(features)) => {
-            smooth_quantiles(graph, table, score, features)?
+        (AlignmentTables::RegressedQuantiles(regressed), Some(features)) => {
+            regressed_quantiles(graph, regressed, score, features)?
         }
         _ => return Err(refused("its alignment goes by another S than its offsets")),
     };
@@ -50,41 +50,15 @@ pub(super) fn align(
 }
 
 /// $\bar m + \bar\sigma\,(x - m)/\sigma$ with m and σ looked up by place.
-fn moments(
-    graph: &mut Graph,
-    cells: &ByCell<Normal>,
-    score: &Value,
-    place: &Value,
-    assignment: &Assignment,
-) -> Value {
-    let population = cells.shares();
-    let common = Normal::common(population.iter().copied());
-    let rows = assignment.cells.len();
-    let own: Vec<Normal> = (0..rows)
-        .map(|row| Normal::mixed(cells.parts(&population, assignment, row).into_iter()))
-        .collect();
-    let spread = |normal: &Normal| normal.deviation > cells.negligible;
-    let mut looked_up = |of: &dyn Fn(&Normal) -> f64| {
-        let table: Vec<f64> = own.iter().map(of).collect();
-        let table = graph.numbers(&[rows], &table);
+fn moments(graph: &mut Graph, of_places: &PlaceMoments, score: &Value, place: &Value) -> Value {
+    let mut looked_up = |table: &[f64]| {
+        let table = graph.numbers(&[table.len()], table);
         graph.look_up(&table, place)
     };
-    let mean = looked_up(&|normal| normal.mean);
-    let deviation = looked_up(&|normal| {
-        if spread(normal) {
-            normal.deviation
-        } else {
-            1.0
-        }
-    });
-    let scale = looked_up(&|normal| {
-        if spread(normal) {
-            common.deviation
-        } else {
-            0.0
-        }
-    });
-    let centre = graph.number(common.mean);
+    let mean = looked_up(&of_places.mean);
+    let deviation = looked_up(&of_places.deviation);
+    let scale = looked_up(&of_places.scale);
+    let centre = graph.number(of_places.centre);
     standardised(graph, score, (&mean, &deviation), (&centre, &scale))
 }
 
@@ -104,23 +78,16 @@ fn standardised(
 /// $\bar Q(F(x))$ with F the line of the place.
 fn quantiles(
     graph: &mut Graph,
-    cells: &ByCell<Table>,
+    (own, common): (&[Knots], &Knots),
     score: &Value,
     place: &Value,
-    assignment: &Assignment,
 ) -> Result<Value> {
-    let Some(own) = cells.distributions(assignment, MOST_KNOTS) else {
-        return Err(refused(format!(
-            "its alignment has more than {MOST_KNOTS} knots, mixtures of cells included, which is the most that a graph holds; use fewer cells"
-        )));
-    };
-    let common = cells.barycentre();
     let mut lines = Lines {
         xs: Vec::new(),
         ys: Vec::new(),
         spans: Vec::new(),
     };
-    for line in &own {
+    for line in own {
         strictly_ascending(&line.values)?;
         lines.push(&line.values, &line.ranks);
     }
@@ -159,35 +126,35 @@ fn strictly_ascending(knots: &[f64]) -> Result<()> {
 }
 
 /// A regression: its mean and what each feature adds.
-fn regressed(graph: &mut Graph, mean: f64, on: &[f64], features: &Value) -> Value {
-    let sum = graph.product(features, on.len(), on);
-    let mean = graph.number(mean);
+fn regressed(graph: &mut Graph, regressed: &Regressed, features: &Value) -> Value {
+    let sum = graph.product(features, regressed.on.len(), &regressed.on);
+    let mean = graph.number(regressed.mean);
     graph.op("Add", &[&sum, &mean])
 }
 
-fn smooth_moments(
+fn regressed_moments(
     graph: &mut Graph,
-    normal: &SmoothNormal,
+    normal: &RegressedMoments,
     score: &Value,
     features: &Value,
 ) -> Value {
-    let mean = regressed(graph, normal.mean, &normal.mean_on, features);
+    let mean = regressed(graph, &normal.mean, features);
     let centre = graph.number(normal.centre);
-    if normal.variance == 0.0 {
+    if normal.variance.mean == 0.0 {
         let (one, none) = (graph.number(1.0), graph.number(0.0));
         return standardised(graph, score, (&mean, &one), (&centre, &none));
     }
-    let variance = regressed(graph, normal.variance, &normal.variance_on, features);
-    let least = graph.number(LEAST_VARIANCE * normal.variance);
+    let variance = regressed(graph, &normal.variance, features);
+    let least = graph.number(normal.least);
     let variance = graph.op("Max", &[&variance, &least]);
     let deviation = graph.op("Sqrt", &[&variance]);
     let scale = graph.number(normal.scale);
     standardised(graph, score, (&mean, &deviation), (&centre, &scale))
 }
 
-fn smooth_quantiles(
+fn regressed_quantiles(
     graph: &mut Graph,
-    table: &SmoothTable,
+    table: &RegressedQuantiles,
     score: &Value,
     features: &Value,
 ) -> Result<Value> {
@@ -205,8 +172,8 @@ fn smooth_quantiles(
     let ends = ends.map(|end| (graph.look_up(&xs, &end), graph.entries(&given, &end)));
     let given = between(graph, &ends, &inside);
     let all = Lines::one(thresholds, &table.all.ranks).at(graph, &inside, None);
-    let own_share = graph.number(1.0 - MARGINAL);
-    let all_share = graph.number(MARGINAL);
+    let own_share = graph.number(1.0 - table.marginal);
+    let all_share = graph.number(table.marginal);
     let own = graph.op("Mul", &[&given, &own_share]);
     let all = graph.op("Mul", &[&all, &all_share]);
     let rank = graph.op("Add", &[&own, &all]);
@@ -215,7 +182,7 @@ fn smooth_quantiles(
 }
 
 /// F(z | s) at the thresholds, half-way between the least monotone function above the regression and the largest below.
-fn distribution(graph: &mut Graph, table: &SmoothTable, features: &Value) -> Value {
+fn distribution(graph: &mut Graph, table: &RegressedQuantiles, features: &Value) -> Value {
     let ranks = &table.all.ranks;
     let count = ranks.len();
     let sum = graph.product(features, table.on.len() / count, &table.on);

@@ -6,7 +6,8 @@ use super::columns::{Inputs, refused};
 use super::encode::infinite;
 use super::graph::{Graph, Value};
 use super::lines::count_below;
-use crate::partition::{Assignment, Cutting, Partition};
+use crate::model::tables::{Cutting, StandIns};
+use crate::partition::Partition;
 
 /// The most combinations of positions that are written out as a table.
 const MOST_KEYS: usize = 1 << 18;
@@ -15,10 +16,10 @@ const MOST_WEIGHTS: usize = 1 << 23;
 
 /// Where rows belong.
 pub(super) struct Placed {
-    /// A row of the assignment each; the first where the row is refused.
+    /// One of the places each; the first where the row is refused.
     pub(super) place: Value,
-    /// Every cell, then every mixture that stands in for one.
-    pub(super) assignment: Assignment,
+    /// The places.
+    pub(super) stand_ins: StandIns,
     /// Conditions under which a row has no place.
     pub(super) refused: Vec<Value>,
 }
@@ -44,14 +45,14 @@ pub(super) fn place(
         let before = graph.op("Mul", &[&key, &size]);
         key = graph.op("Add", &[&before, &position]);
     }
-    let Some(grid) = partition.grid(MOST_WEIGHTS) else {
+    let Some(stand_ins) = StandIns::new(partition, MOST_WEIGHTS) else {
         return Err(refused(format!(
             "mixtures of its {} cells stand in for too many combinations of sensitive values; use fewer cells",
             partition.len()
         )));
     };
-    let none = grid.assignment.cells.len();
-    let is_refused: Vec<i64> = grid.places.iter().map(|&p| i64::from(p == none)).collect();
+    let (places, none) = (stand_ins.places(), stand_ins.len());
+    let is_refused: Vec<i64> = places.iter().map(|&p| i64::from(p == none)).collect();
     if is_refused.contains(&1) {
         let table = graph.wholes(&[keys], &is_refused);
         let found = graph.look_up(&table, &key);
@@ -59,11 +60,11 @@ pub(super) fn place(
         refusals.push(graph.op("Equal", &[&found, &one]));
     }
     let entry = |&place: &usize| if place == none { 0 } else { place as i64 };
-    let places: Vec<i64> = grid.places.iter().map(entry).collect();
+    let places: Vec<i64> = places.iter().map(entry).collect();
     let places = graph.wholes(&[keys], &places);
     Ok(Placed {
         place: graph.look_up(&places, &key),
-        assignment: grid.assignment,
+        stand_ins,
         refused: refusals,
     })
 }

@@ -8,7 +8,9 @@ use super::OnnxForm;
 use super::encode::infinite;
 use super::graph::{Graph, Value};
 use super::proto::Element;
-use crate::partition::{Coordinates, Cutting, Form, Partition, Source};
+use crate::model::file::{Coordinates, Form, Source};
+use crate::model::tables::Cutting;
+use crate::partition::Partition;
 
 /// What the input is called where it is one matrix.
 const MATRIX: &str = "columns";
@@ -105,7 +107,7 @@ fn wanted_by(partition: &Partition) -> Vec<(&str, Wanted<'_>)> {
             Cutting::Bins { .. } => (name, Wanted::Number),
         })
         .collect();
-    for block in partition.smooth.iter().flat_map(|smooth| &smooth.blocks) {
+    for block in partition.smooth().iter().flat_map(|smooth| &smooth.blocks) {
         match &block.source {
             Source::Cells(partition) => wanted.extend(wanted_by(partition)),
             Source::Columns(coordinates) => wanted.extend(wanted_as(coordinates)),

@@ -10,8 +10,9 @@ use super::proto::Element;
 use super::scores::free;
 use super::writer::{Placement, Writer, entries};
 use super::{OnnxSettings, Precision, kernel};
-use crate::features::CellShifts;
+use crate::features::ObliviousFeatures;
 use crate::model::Transformer;
+use crate::model::tables::directions;
 
 impl Transformer {
     /// The bytes of an ONNX file that computes what [`transform`](Transformer::transform) does, in double precision; the same
@@ -26,14 +27,14 @@ impl Transformer {
             ));
         }
         let map = self.features.map();
-        let cells = self.features.cells.as_ref();
-        let columns = columns_of(&self.encoder, self.features.partition().into_iter())?;
+        let partition = self.features.partition();
+        let columns = columns_of(&self.encoder, partition.into_iter())?;
         let output = free("features", &Inputs::names(&columns, settings.form));
         let mut writer = Writer::new(&self.encoder, &columns, &[&output], settings)?;
         let mut values = plain(&mut writer, map);
-        if let Some(cells) = cells {
-            let placement = writer.placement(&cells.partition)?;
-            let shift = shift(&mut writer.graph, cells, map.len(), &placement);
+        if let Some(partition) = partition {
+            let placement = writer.placement(partition)?;
+            let shift = shift(&mut writer.graph, &self.features, &placement);
             values = writer.graph.op("Sub", &[&values, &shift]);
             values = writer.without(placement.refused.as_ref(), values);
         }
@@ -43,7 +44,7 @@ impl Transformer {
             .graph
             .output(&values, &output, Element::Double, width);
         let held = (map.basis(), self.holdings());
-        let mut said = entries(&columns, self.features.partition(), held, settings);
+        let mut said = entries(&columns, partition, held, settings);
         said.extend([
             ("strength", self.strength().to_string()),
             (
@@ -73,17 +74,14 @@ fn plain(writer: &mut Writer, map: &FeatureMap) -> Value {
 }
 
 /// t δ(s)
-fn shift(graph: &mut Graph, cells: &CellShifts, width: usize, placement: &Placement) -> Value {
-    if let Some(features) = &placement.features {
-        let directions: Vec<f64> = cells
-            .directions
-            .iter()
-            .map(|d| cells.strength * d)
-            .collect();
-        return graph.product(features, directions.len() / width, &directions);
+fn shift(graph: &mut Graph, features: &ObliviousFeatures, placement: &Placement) -> Value {
+    let width = features.map().len();
+    if let Some(of_row) = &placement.features {
+        let directions = directions(features);
+        return graph.product(of_row, directions.len() / width, &directions);
     }
-    let shifts = cells.shifts(&placement.placed.assignment, width);
-    let table = graph.numbers(&[shifts.len(), width], &shifts.concat());
+    let places = &placement.placed.stand_ins;
+    let table = graph.numbers(&[places.len(), width], &places.shifts(features));
     let rows = graph.flat(&placement.placed.place);
     graph.look_up(&table, &rows)
 }

@@ -4,7 +4,7 @@ use oblivio_base::Result;
 use oblivio_kernels::Basis;
 use serde_json::json;
 
-use super::align::{self, Known};
+use super::align;
 use super::columns::{Inputs, columns_of};
 use super::graph::Value;
 use super::proto::Element;
@@ -134,11 +134,7 @@ impl<'m> Scores<'m> {
         let offset = self.offset(offsets, &placement);
         let mut score = self.writer.graph.op("Sub", &[&before, &offset]);
         if let Some(alignment) = scorer.alignment() {
-            let known = match &placement.features {
-                Some(features) => Known::Features(features),
-                None => Known::Places(&placement.placed.place, &placement.placed.assignment),
-            };
-            score = align::align(&mut self.writer.graph, alignment, &score, &known)?;
+            score = align::align(&mut self.writer.graph, alignment, &score, &placement)?;
         }
         score = self.writer.without(placement.refused.as_ref(), score);
         if let (Some(misses), Some(fallback)) = (&placement.misses, scorer.fallback()) {
@@ -181,11 +177,8 @@ impl<'m> Scores<'m> {
             let values: Vec<f64> = values.collect();
             return graph.product(features, values.len(), &values);
         }
-        let assignment = &placement.placed.assignment;
-        let rows = assignment.cells.len();
-        let of = |row| offsets.strength * offsets.of(assignment, row);
-        let table: Vec<f64> = (0..rows).map(of).collect();
-        let table = graph.numbers(&[rows], &table);
+        let table = placement.placed.stand_ins.offsets(offsets);
+        let table = graph.numbers(&[table.len()], &table);
         graph.look_up(&table, &placement.placed.place)
     }
 }

@@ -8,7 +8,8 @@ use oblivio_kernels::{Basis, Kernel, Shape, Side, Smoothness};
 
 use super::columns::refused;
 use super::kernel::linear_factor;
-use crate::align::{Alignment, By, LEAST_VARIANCE, Normal};
+use crate::align::Alignment;
+use crate::model::tables::amplification;
 use crate::predictor::Predictor;
 
 /// The largest error allowed, as a share of the spread of the scores.
@@ -142,23 +143,11 @@ fn kernel_error(kernel: &Kernel, size: &Size) -> Option<(f64, f64)> {
     Some((1.0, UNIT * single))
 }
 
-/// How much an alignment can enlarge a difference of scores.
+/// The factor by which an alignment can enlarge a difference of scores.
 fn slope(alignment: &Alignment) -> Result<f64> {
-    let full = match &alignment.by {
-        By::CellMoments(cells) => {
-            let population = cells.shares();
-            let common = Normal::common(population.iter().copied()).deviation;
-            let spread = population.iter().map(|(cell, _)| cell.deviation);
-            let spread = spread.filter(|deviation| *deviation > cells.negligible);
-            common / spread.fold(f64::INFINITY, f64::min)
-        }
-        By::SmoothMoments(normal) if normal.variance == 0.0 => 0.0,
-        By::SmoothMoments(normal) => normal.scale / (LEAST_VARIANCE * normal.variance).sqrt(),
-        By::CellQuantiles(_) | By::SmoothQuantiles(_) => {
-            return Err(refused(
-                "an alignment of quantiles can be as steep as scores are near each other, which single precision does not bear; export it in double precision",
-            ));
-        }
-    };
-    Ok(1.0 + alignment.strength() * (full - 1.0).max(0.0))
+    amplification(alignment).ok_or_else(|| {
+        refused(
+            "an alignment of quantiles can be as steep as scores are near each other, which single precision does not bear; export it in double precision",
+        )
+    })
 }

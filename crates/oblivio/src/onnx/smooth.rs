@@ -8,9 +8,9 @@ use super::encode::{infinite, one_hot};
 use super::graph::{Graph, Value};
 use super::kernel::apart_by;
 use super::proto::Element;
-use crate::partition::{
-    Coordinate, Coordinates, Form, KernelFeatures, Missing, Partition, Policies, Smooth, Source,
-};
+use crate::model::file::{Coordinate, Coordinates, Form, KernelFeatures, Smooth, Source};
+use crate::model::tables::landmark_factor;
+use crate::partition::{Missing, Partition, Policies};
 
 /// What is known of the S of rows.
 pub(super) struct Features {
@@ -92,12 +92,8 @@ fn indicators(
         let stands_in = graph.op("GreaterOrEqual", &[&placed.place, &count]);
         apart.unplaced.push(stands_in);
     }
-    let mut weights = vec![0.0; cells * cells];
-    for cell in 0..cells {
-        weights[cell * (cells + 1)] = 1.0;
-    }
-    weights.extend(placed.assignment.mixtures.iter().flatten());
-    let table = graph.numbers(&[placed.assignment.cells.len(), cells], &weights);
+    let weights = placed.stand_ins.weights();
+    let table = graph.numbers(&[placed.stand_ins.len(), cells], &weights);
     let rows = graph.flat(&placed.place);
     Ok(graph.look_up(&table, &rows))
 }
@@ -195,38 +191,5 @@ fn kernel_features(graph: &mut Graph, located: &Located, features: &KernelFeatur
         exponent = graph.op("Sub", &[&exponent, &term]);
     }
     let kernel = graph.op("Exp", &[&exponent]);
-    let inverse = transposed_inverse(features.factor(), count);
-    graph.product(&kernel, count, &inverse)
-}
-
-/// The transposed inverse of a lower triangular matrix, row after row.
-fn transposed_inverse(lower: &[f64], count: usize) -> Vec<f64> {
-    let mut inverse = vec![0.0; count * count];
-    for j in 0..count {
-        // Column j of the inverse solves L v = e_j, and is row j of its transpose.
-        let v = &mut inverse[j * count..(j + 1) * count];
-        for i in j..count {
-            let before: f64 = (j..i).map(|k| lower[i * count + k] * v[k]).sum();
-            let right = if i == j { 1.0 } else { 0.0 };
-            v[i] = (right - before) / lower[i * count + i];
-        }
-    }
-    inverse
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_inverse_of_a_triangle_times_it_is_one() {
-        let lower = [2.0, 0.0, 0.0, 1.0, 4.0, 0.0, -3.0, 0.5, 0.25];
-        let inverse = transposed_inverse(&lower, 3);
-        for i in 0..3 {
-            for j in 0..3 {
-                let entry: f64 = (0..3).map(|k| lower[i * 3 + k] * inverse[j * 3 + k]).sum();
-                assert!((entry - f64::from(u8::from(i == j))).abs() < 1e-15);
-            }
-        }
-    }
+    graph.product(&kernel, count, &landmark_factor(features))
 }

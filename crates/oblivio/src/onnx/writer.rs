@@ -14,7 +14,7 @@ use super::graph::{Graph, MOST_BYTES, Value};
 use super::proto::{ModelProto, OperatorSetIdProto, StringStringEntryProto};
 use super::{OnnxSettings, kernel, smooth};
 use crate::model::{Held, Holdings};
-use crate::partition::{Missing, Partition};
+use crate::partition::Partition;
 
 /// Versions of the format and of its two sets of operators.
 const IR_VERSION: i64 = 9;
@@ -71,12 +71,12 @@ impl<'m> Writer<'m> {
         let placed = cells::place(graph, inputs, partition)?;
         let mut refused = placed.refused.clone();
         let mut features = None;
-        if let Some(smooth) = &partition.smooth {
+        if let Some(smooth) = partition.smooth() {
             let found = smooth::features(graph, inputs, smooth)?;
             refused.extend(found.refused);
             features = Some(found.values);
         }
-        let leaves_out = partition.policies.missing == Missing::SensitiveFree;
+        let leaves_out = partition.leaves_out();
         let misses = leaves_out.then(|| columns::misses(graph, inputs, partition));
         let placement = Placement {
             placed: placed.into(),
@@ -152,7 +152,7 @@ pub(super) fn entries(
     };
     let columns: Vec<_> = columns.iter().map(roles).collect();
     let policies = partition.map(|partition| {
-        let policies = partition.policies;
+        let policies = partition.policies();
         json!({
             "empty-cell": policies.empty.name(),
             "unknown-category": policies.category.name(),

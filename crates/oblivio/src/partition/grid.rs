@@ -7,11 +7,12 @@ use super::{Assignment, Missing, OutOfRange, Partition, Place};
 
 /// How a sensitive column is cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Cutting<'p> {
+pub enum Cutting<'p> {
     /// Into these levels; a missing value has the position after them, an unknown one that after it.
     Categories(&'p [String]),
     /// At these edges; a missing value has the position after the bins.
     Bins {
+        /// Ascending; a value on an edge lies above it.
         edges: &'p [f64],
         /// Values outside are refused.
         bounds: Option<(f64, f64)>,
@@ -20,7 +21,8 @@ pub(crate) enum Cutting<'p> {
 
 impl Cutting<'_> {
     /// The number of positions.
-    pub(crate) fn len(self) -> usize {
+    #[allow(clippy::len_without_is_empty, reason = "missing has a position")]
+    pub fn len(self) -> usize {
         match self {
             Self::Categories(levels) => levels.len() + 2,
             Self::Bins { edges, .. } => edges.len() + 2,
@@ -29,6 +31,7 @@ impl Cutting<'_> {
 }
 
 /// The place of every combination of positions, the last column's changing fastest.
+#[derive(Clone, Debug)]
 pub(crate) struct Grid {
     /// A row of the assignment, or the number of its rows where the combination is refused.
     pub(crate) places: Vec<usize>,
@@ -37,8 +40,8 @@ pub(crate) struct Grid {
 }
 
 impl Partition {
-    /// How each column is cut.
-    pub(crate) fn cuttings(&self) -> Vec<(&str, Cutting<'_>)> {
+    /// How each sensitive column is cut.
+    pub fn cuttings(&self) -> Vec<(&str, Cutting<'_>)> {
         let axes = self.axes.iter();
         axes.map(|axis| (axis.name.as_str(), self.cutting(axis)))
             .collect()

@@ -24,14 +24,14 @@ use self::boxes::Tree;
 pub(crate) use self::cuts::Cuts;
 use self::cuts::Renaming;
 use self::derived::Derived;
-pub(crate) use self::grid::Cutting;
+pub use self::grid::Cutting;
+pub(crate) use self::grid::Grid;
 pub(crate) use self::row::PartitionRow;
 pub use self::rule::{
     Binning, CellCount, EmptyCell, Estimator, Missing, OutOfRange, PartitionRule, Policies,
 };
 pub(crate) use self::smooth::{
-    Block, Coordinate, Coordinates, Form, KernelFeatures, Smooth, Source, check_features,
-    regression,
+    Block, Coordinates, KernelFeatures, Smooth, Source, check_features, regression,
 };
 use crate::sensitive::{Kind, Sensitive};
 
@@ -333,6 +333,11 @@ impl Partition {
     #[doc(hidden)]
     pub fn smooth(&self) -> Option<&Smooth> {
         self.smooth.as_ref()
+    }
+
+    /// What is done with rows that have no cell.
+    pub fn policies(&self) -> Policies {
+        self.policies
     }
 
     /// The number of cells.

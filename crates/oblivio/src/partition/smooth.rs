@@ -30,27 +30,30 @@ const CHUNK: usize = 512;
 /// rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Smooth {
-    pub(crate) blocks: Vec<Block>,
-    pub(crate) policies: Policies,
+    /// One, or two where a legitimate factor is controlled for.
+    pub blocks: Vec<Block>,
+    /// What is done with values that have no place.
+    pub policies: Policies,
 }
 
 /// Features of some columns, and how firmly their coefficients are held back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct Block {
-    pub(crate) source: Source,
+pub struct Block {
+    /// The features.
+    pub source: Source,
     /// 1, or −1 for what is taken off again.
-    pub(crate) sign: f64,
+    pub sign: f64,
     /// κ: the coefficients are $(\Psi^\top\Omega\Psi + \kappa I)^{-1}\Psi^\top\Omega\phi$ with Ψ centred.
-    pub(crate) ridge: f64,
+    pub ridge: f64,
     /// $\bar\psi$
-    pub(crate) centre: Vec<f64>,
+    pub centre: Vec<f64>,
 }
 
 /// Where features come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Source {
+pub enum Source {
     /// $\psi = L^{-1}(k_S(l_1, s), \dots)^\top$ on landmarks: inner products are those of the kernel $k_S$.
     Kernel(KernelFeatures),
     /// The columns themselves, categories as indicators.
@@ -63,44 +66,57 @@ pub(crate) enum Source {
 /// continuous columns and d the number of categorical ones that differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Landmarks", into = "Landmarks")]
-pub(crate) struct KernelFeatures {
-    pub(crate) on: Landmarks,
+pub struct KernelFeatures {
+    /// The landmarks.
+    pub on: Landmarks,
     factor: Derived<Vec<f64>>,
 }
 
 /// Landmarks among sensitive values, as a file has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct Landmarks {
-    pub(crate) coordinates: Coordinates,
-    pub(crate) gamma: f64,
+pub struct Landmarks {
+    /// The columns.
+    pub coordinates: Coordinates,
+    /// γ
+    pub gamma: f64,
     /// Their coordinates, one landmark after the other.
-    pub(crate) values: Vec<f64>,
+    pub values: Vec<f64>,
 }
 
 /// Sensitive columns as numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Coordinates(pub(crate) Vec<Coordinate>);
+pub struct Coordinates(pub Vec<Coordinate>);
 
+/// A sensitive column as numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct Coordinate {
-    pub(crate) name: String,
+pub struct Coordinate {
+    /// The name of the column.
+    pub name: String,
     /// Whether missing is a level of its own, the last one.
-    pub(crate) missing: bool,
+    pub missing: bool,
     #[serde(flatten)]
-    pub(crate) form: Form,
+    /// Which numbers.
+    pub form: Form,
 }
 
+/// The numbers of a column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Form {
+pub enum Form {
+    /// An indicator for each category.
     Categories {
+        /// The categories.
         levels: Vec<String>,
     },
+    /// (value − mean)/scale
     Number {
+        /// The mean over the reference rows.
         mean: f64,
+        /// The standard deviation, or 1.
         scale: f64,
+        /// The range over the reference rows.
         bounds: (f64, f64),
     },
 }
@@ -616,7 +632,8 @@ impl Coordinates {
     }
 
     /// The number of coordinates.
-    pub(crate) fn len(&self) -> usize {
+    #[allow(clippy::len_without_is_empty, reason = "a table of none is refused")]
+    pub fn len(&self) -> usize {
         self.0.iter().map(Coordinate::len).sum()
     }
 
@@ -653,7 +670,9 @@ impl Coordinates {
 }
 
 impl Coordinate {
-    pub(crate) fn len(&self) -> usize {
+    /// How many numbers: a missing value has one of its own.
+    #[allow(clippy::len_without_is_empty, reason = "a column has a number")]
+    pub fn len(&self) -> usize {
         let present = match &self.form {
             Form::Categories { levels } => levels.len(),
             Form::Number { .. } => 1,
