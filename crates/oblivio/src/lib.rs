@@ -47,7 +47,6 @@ pub mod intervals;
 pub mod model;
 pub mod moments;
 pub mod oblivious;
-pub mod onnx;
 pub mod partition;
 pub mod predictor;
 pub mod reference;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use oblivio::Model;
-use oblivio::onnx::{OnnxForm, OnnxSettings, Precision};
+use oblivio_onnx::{OnnxForm, OnnxSettings, Precision, export, export_transformer};
 use rayon::ThreadPool;
 
 use crate::report;
@@ -49,8 +49,8 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     };
     let name = args.model.display();
     let (outputs, bytes) = pool.install(|| match &stored {
-        Stored::Model(model) => Ok((outputs(model), model.to_onnx(settings))),
-        Stored::Features(features) => Ok(("features", features.to_onnx(settings))),
+        Stored::Model(model) => Ok((outputs(model), export(model, settings))),
+        Stored::Features(features) => Ok(("features", export_transformer(features, settings))),
         Stored::Release(_) => bail!(
             "{name}: this file holds a release, whose draws no standard operator makes; use `oblivio transform`"
         ),

@@ -8,11 +8,11 @@ pub(crate) mod scores;
 pub(crate) mod transformer;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
-use oblivio::onnx::{OnnxForm, OnnxSettings, Precision};
 use oblivio::partition::Uses;
 use oblivio::sensitive::Kind;
 use oblivio::{Partition, Points, Warning};
 use oblivio_base::Named;
+use oblivio_onnx::{OnnxForm, OnnxSettings, Precision};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 

@@ -336,7 +336,9 @@ impl ScoreModel {
         precision: &str,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let settings = onnx_settings(form, precision)?;
-        let bytes = py.detach(|| self.0.to_onnx(settings)).map_err(raise)?;
+        let bytes = py
+            .detach(|| oblivio_onnx::export(&self.0, settings))
+            .map_err(raise)?;
         Ok(PyBytes::new(py, &bytes))
     }
 

@@ -173,7 +173,9 @@ impl FeatureModel {
         precision: &str,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let settings = onnx_settings(form, precision)?;
-        let bytes = py.detach(|| self.0.to_onnx(settings)).map_err(raise)?;
+        let bytes = py
+            .detach(|| oblivio_onnx::export_transformer(&self.0, settings))
+            .map_err(raise)?;
         Ok(PyBytes::new(py, &bytes))
     }
 

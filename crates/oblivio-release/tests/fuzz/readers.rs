@@ -3,7 +3,6 @@
 use oblivio::model::{Checkpoint, KernelModel, Reduce};
 use oblivio::moments::Moments;
 use oblivio::oblivious::Features;
-use oblivio::onnx::OnnxSettings;
 use oblivio::partition::Estimator;
 use oblivio::refresh::Renewal;
 use oblivio::sensitive::Kind;
@@ -11,6 +10,7 @@ use oblivio::share::Share;
 use oblivio::survey::Survey;
 use oblivio::{Column, Encoder, Model, RowModel, Sensitive, Transformer};
 use oblivio_base::{Scaling, Value};
+use oblivio_onnx::{OnnxSettings, export, export_transformer};
 use oblivio_release::Release;
 
 use crate::seeds::{self, watch};
@@ -85,7 +85,7 @@ pub fn model(bytes: &[u8]) -> bool {
         }
     }
     let _ = (model.to_bytes(), model.holdings());
-    let _ = model.to_onnx(OnnxSettings::default());
+    let _ = export(&model, OnnxSettings::default());
     let to = Reduce {
         landmarks: 2,
         seed: 0,
@@ -113,7 +113,7 @@ pub fn transformer(bytes: &[u8]) -> bool {
         let _ = transformer.transform(&table, &watch());
     }
     let _ = (transformer.to_bytes(), transformer.holdings());
-    let _ = transformer.to_onnx(OnnxSettings::default());
+    let _ = export_transformer(&transformer, OnnxSettings::default());
     true
 }
 

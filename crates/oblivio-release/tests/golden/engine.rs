@@ -8,7 +8,6 @@ pub use oblivio::intervals::{Coverage, IntervalSource, PredictionInterval};
 pub use oblivio::model::{Checkpoint, KernelModel, KernelSettings, Labels, Reduce};
 pub use oblivio::moments::{Batch, Moments, SensitiveRows};
 pub use oblivio::oblivious::Features;
-pub use oblivio::onnx::{OnnxForm, OnnxSettings, Precision};
 pub use oblivio::partition::{
     Binning, CellCount, EmptyCell, Estimator, Missing, OutOfRange, Policies, Uses,
 };
@@ -31,6 +30,7 @@ pub use oblivio_audit::{
 pub use oblivio_base::{Named, Scaling, UnseenCategory, Value};
 pub use oblivio_kernels::learn::Learner;
 pub use oblivio_kernels::{Components, FeatureRows, Selection};
+pub use oblivio_onnx::{OnnxForm, OnnxSettings, Precision, export, export_transformer};
 pub use oblivio_release::{
     BoundSettings, Release, ReleaseMethod, ReleaseRows, ReleaseSettings, StudySettings,
 };

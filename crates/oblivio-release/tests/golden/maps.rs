@@ -5,7 +5,7 @@ use super::engine::{
     AlignMethod, AlignRule, Bandwidths, Encoder, Estimator, FeatureSettings, Features,
     IntervalSource, KernelModel, KernelSettings, Learner, Mode, Model, Named, Offsets, OnnxForm,
     OnnxSettings, PathGrid, Points, Precision, Result, Scaling, Sensitive, Settings, Training,
-    Transformer, UnseenCategory,
+    Transformer, UnseenCategory, export, export_transformer,
 };
 use super::grid::{base, on_landmarks, roles};
 use super::record::Values;
@@ -146,7 +146,8 @@ fn features(values: &mut Values, settings: &Settings) -> Result<()> {
             form: OnnxForm::Columns,
             precision,
         };
-        exported(values, precision.name(), transformer.to_onnx(settings));
+        let bytes = export_transformer(&transformer, settings);
+        exported(values, precision.name(), bytes);
     }
     Ok(())
 }
@@ -254,7 +255,7 @@ fn onnx(values: &mut Values, settings: &Settings) -> Result<()> {
     for form in [OnnxForm::Columns, OnnxForm::Matrix] {
         for precision in [Precision::Double, Precision::Single] {
             let name = format!("{} {}", form.name(), precision.name());
-            let bytes = fitted.to_onnx(OnnxSettings { form, precision });
+            let bytes = export(&fitted, OnnxSettings { form, precision });
             exported(values, &name, bytes);
         }
     }

@@ -39,7 +39,6 @@ const ORDER: &[(&str, &[&str])] = &[
             "refresh",
             "model",
             "share",
-            "onnx",
             "sibling",
         ],
     ),

@@ -1,5 +1,7 @@
 //! A model: its scores, labels and probabilities.
 
+use oblivio::predictor::Offsets;
+use oblivio::{Model, Predictor};
 use oblivio_base::Result;
 use oblivio_kernels::Basis;
 use serde_json::json;
@@ -10,51 +12,47 @@ use super::graph::Value;
 use super::proto::Element;
 use super::writer::{Placement, Writer, entries};
 use super::{OnnxSettings, Precision, classes, kernel, single};
-use crate::model::Model;
-use crate::predictor::{Offsets, Predictor};
 
-impl Model {
-    /// The bytes of an ONNX file that computes what [`predict`](Model::predict) does; the same model gives the same bytes.
-    ///
-    /// Missing numbers are NaN and missing texts are empty. Rows that the model refuses get NaN. Sensitive columns are inputs only if
-    /// scores depend on them. On the exact path the file holds the rows of the fit, but for the linear kernel, of which it holds a
-    /// weight for each feature. A single-precision graph is refused if its scores could be off by more than 1e-5 of their spread.
-    pub fn to_onnx(&self, settings: OnnxSettings) -> Result<Vec<u8>> {
-        if settings.precision == Precision::Single {
-            single::check(&self.scorers)?;
-        }
-        let read = self
-            .scorers
-            .iter()
-            .filter(|scorer| scorer.reads_sensitive());
-        let partitions = read.filter_map(Predictor::partition);
-        let columns = columns_of(&self.encoder, partitions)?;
-        let names = OutputNames::beside(&Inputs::names(&columns, settings.form));
-        let outputs = [&*names.score, &*names.label, &*names.probabilities];
-        let mut scores = Scores {
-            writer: Writer::new(&self.encoder, &columns, &outputs, settings)?,
-            precision: settings.precision,
-            bases: Vec::new(),
-        };
-        scores.write(self, &names)?;
-        let predictor = self.predictor();
-        let partition = predictor.partition();
-        let held = (predictor.basis(), self.holdings());
-        let mut said = entries(&columns, partition, held, settings);
-        said.extend([
-            ("learner", self.card.learner.clone()),
-            ("mode", self.card.mode.clone()),
-            ("strength", predictor.strength().to_string()),
-            ("target", self.card.target.clone()),
-            ("outputs", names.to_json()),
-            (
-                "refused-rows",
-                "NaN in score and probabilities, an empty label (NaN where labels are numbers)"
-                    .to_owned(),
-            ),
-        ]);
-        scores.writer.finish(said)
+/// The bytes of an ONNX file that computes what [`Model::predict`] does; the same model gives the same bytes.
+///
+/// Missing numbers are NaN and missing texts are empty. Rows that the model refuses get NaN. Sensitive columns are inputs only if
+/// scores depend on them. On the exact path the file holds the rows of the fit, but for the linear kernel, of which it holds a
+/// weight for each feature. A single-precision graph is refused if its scores could be off by more than 1e-5 of their spread.
+pub fn export(model: &Model, settings: OnnxSettings) -> Result<Vec<u8>> {
+    if settings.precision == Precision::Single {
+        single::check(&model.scorers)?;
     }
+    let read = model
+        .scorers
+        .iter()
+        .filter(|scorer| scorer.reads_sensitive());
+    let partitions = read.filter_map(Predictor::partition);
+    let columns = columns_of(&model.encoder, partitions)?;
+    let names = OutputNames::beside(&Inputs::names(&columns, settings.form));
+    let outputs = [&*names.score, &*names.label, &*names.probabilities];
+    let mut scores = Scores {
+        writer: Writer::new(&model.encoder, &columns, &outputs, settings)?,
+        precision: settings.precision,
+        bases: Vec::new(),
+    };
+    scores.write(model, &names)?;
+    let predictor = model.predictor();
+    let partition = predictor.partition();
+    let held = (predictor.basis(), model.holdings());
+    let mut said = entries(&columns, partition, held, settings);
+    said.extend([
+        ("learner", model.card.learner.clone()),
+        ("mode", model.card.mode.clone()),
+        ("strength", predictor.strength().to_string()),
+        ("target", model.card.target.clone()),
+        ("outputs", names.to_json()),
+        (
+            "refused-rows",
+            "NaN in score and probabilities, an empty label (NaN where labels are numbers)"
+                .to_owned(),
+        ),
+    ]);
+    scores.writer.finish(said)
 }
 
 /// What outputs are called: a column may have their name.

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
+use oblivio::Settings;
+use oblivio::{Model, Roles};
 use oblivio_base::{Column, Error, Scaling, Watch};
 use oblivio_kernels::Kernel;
 use prost::Message;
 
 use super::proto::ModelProto;
-use super::{OnnxForm, OnnxSettings, Precision};
-use crate::fit::Settings;
-use crate::model::{Model, Roles};
+use super::{OnnxForm, OnnxSettings, Precision, export};
 
 const ROWS: usize = 60;
 
@@ -51,7 +51,7 @@ fn single() -> OnnxSettings {
 }
 
 fn problem(model: &Model, settings: OnnxSettings) -> String {
-    match model.to_onnx(settings) {
+    match export(model, settings) {
         Err(Error::NotExported { problem }) => problem,
         other => panic!("{other:?} where a refusal is due"),
     }
@@ -60,14 +60,15 @@ fn problem(model: &Model, settings: OnnxSettings) -> String {
 #[test]
 fn the_same_model_gives_the_same_bytes() {
     let model = model("rbf", 1.0);
-    let bytes = model.to_onnx(OnnxSettings::default()).unwrap();
+    let bytes = export(&model, OnnxSettings::default()).unwrap();
     let again = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
-    assert_eq!(again.to_onnx(OnnxSettings::default()).unwrap(), bytes);
+    assert_eq!(export(&again, OnnxSettings::default()).unwrap(), bytes);
 }
 
 #[test]
 fn every_value_has_one_name_and_is_there_before_it_is_used() {
-    let bytes = model("rbf + matern32", 1.0).to_onnx(OnnxSettings::default());
+    let model = model("rbf + matern32", 1.0);
+    let bytes = export(&model, OnnxSettings::default());
     let proto = ModelProto::decode(&bytes.unwrap()[..]).unwrap();
     let graph = proto.graph.unwrap();
     let mut names = HashSet::new();
@@ -101,14 +102,14 @@ fn single_precision_is_refused_where_coefficients_cancel() {
     assert!(cancels.starts_with("in single precision a score could be off by "));
     assert!(problem(&model("poly", 1.0), single()).contains("has no bound"));
     assert!(problem(&model("rbf + linear", 1.0), single()).contains("has no bound"));
-    assert!(model("linear", 1.0).to_onnx(single()).is_ok());
-    assert!(model("rbf", 1e4).to_onnx(single()).is_ok());
+    assert!(export(&model("linear", 1.0), single()).is_ok());
+    assert!(export(&model("rbf", 1e4), single()).is_ok());
 }
 
 #[test]
 fn a_linear_model_holds_no_row() {
     let size = |kernel| {
-        let bytes = model(kernel, 1.0).to_onnx(OnnxSettings::default());
+        let bytes = export(&model(kernel, 1.0), OnnxSettings::default());
         bytes.unwrap().len()
     };
     assert!(size("linear") + ROWS * 8 < size("rbf"));

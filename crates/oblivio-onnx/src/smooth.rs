@@ -1,5 +1,9 @@
 //! The features D of S on which a conditional mean is a regression.
 
+use oblivio::Partition;
+use oblivio::model::file::{Coordinate, Coordinates, Form, KernelFeatures, Smooth, Source};
+use oblivio::model::tables::landmark_factor;
+use oblivio::partition::{Missing, Policies};
 use oblivio_base::{Result, UnseenCategory};
 
 use super::cells::place;
@@ -8,9 +12,6 @@ use super::encode::{infinite, one_hot};
 use super::graph::{Graph, Value};
 use super::kernel::apart_by;
 use super::proto::Element;
-use crate::model::file::{Coordinate, Coordinates, Form, KernelFeatures, Smooth, Source};
-use crate::model::tables::landmark_factor;
-use crate::partition::{Missing, Partition, Policies};
 
 /// What is known of the S of rows.
 pub(super) struct Features {

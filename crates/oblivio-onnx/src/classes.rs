@@ -1,8 +1,9 @@
 //! Labels and probabilities from scores.
 
+use oblivio::classes::Classes;
+
 use super::graph::{Graph, Value};
 use super::proto::Element;
-use crate::classes::Classes;
 
 /// The class of each row: its label, or an empty one (NaN where labels are numbers) if the row is refused.
 pub(super) fn labels(

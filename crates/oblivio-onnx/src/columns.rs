@@ -1,22 +1,21 @@
 //! The inputs: which columns a model reads, whether each is text or numbers, and categories as codes.
 
+use oblivio::Partition;
+use oblivio::model::file::{Coordinates, Form, Source};
+use oblivio::model::tables::Cutting;
 use oblivio_base::encoder::Feature;
 use oblivio_base::{Encoder, Error, Result};
-use serde::Serialize;
 
 use super::OnnxForm;
 use super::encode::infinite;
 use super::graph::{Graph, Value};
 use super::proto::Element;
-use crate::model::file::{Coordinates, Form, Source};
-use crate::model::tables::Cutting;
-use crate::partition::Partition;
 
 /// What the input is called where it is one matrix.
 const MATRIX: &str = "columns";
 
 /// A column that the graph reads.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(super) struct InputColumn {
     pub(super) name: String,
     pub(super) feature: bool,

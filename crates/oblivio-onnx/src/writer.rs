@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use oblivio::Partition;
+use oblivio::model::{Held, Holdings};
 use oblivio_base::{Encoder, Named, Result};
 use oblivio_kernels::Basis;
 use prost::Message;
@@ -13,8 +15,6 @@ use super::encode::{self, Encoded};
 use super::graph::{Graph, MOST_BYTES, Value};
 use super::proto::{ModelProto, OperatorSetIdProto, StringStringEntryProto};
 use super::{OnnxSettings, kernel, smooth};
-use crate::model::{Held, Holdings};
-use crate::partition::Partition;
 
 /// Versions of the format and of its two sets of operators.
 const IR_VERSION: i64 = 9;

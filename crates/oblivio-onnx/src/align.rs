@@ -1,15 +1,15 @@
 //! Alignment in operators: the score goes to the place in a common distribution that it has in the one given S.
 
+use oblivio::align::Alignment;
+use oblivio::model::tables::{
+    AlignmentTables, Knots, PlaceMoments, Regressed, RegressedMoments, RegressedQuantiles,
+};
 use oblivio_base::Result;
 
+use super::columns::refused;
 use super::graph::{Graph, Value};
 use super::lines::{Lines, around, between, count_below};
 use super::writer::Placement;
-use crate::align::Alignment;
-use crate::model::tables::{
-    AlignmentTables, Knots, PlaceMoments, Regressed, RegressedMoments, RegressedQuantiles,
-};
-use crate::onnx::columns::refused;
 
 /// The most knots of all broken lines.
 const MOST_KNOTS: usize = 1 << 22;

@@ -2,15 +2,15 @@
 
 use std::f64::consts::E;
 
+use oblivio::Predictor;
+use oblivio::align::Alignment;
+use oblivio::model::tables::amplification;
 use oblivio_base::stats::Spread;
 use oblivio_base::{Points, Result, Watch};
 use oblivio_kernels::{Basis, Kernel, Shape, Side, Smoothness};
 
 use super::columns::refused;
 use super::kernel::linear_factor;
-use crate::align::Alignment;
-use crate::model::tables::amplification;
-use crate::predictor::Predictor;
 
 /// The largest error allowed, as a share of the spread of the scores.
 const MOST: f64 = 1e-5;

@@ -1,13 +1,13 @@
 //! The place of each row among the cells, policies included: positions on every column, then one look-up.
 
+use oblivio::Partition;
+use oblivio::model::tables::{Cutting, StandIns};
 use oblivio_base::Result;
 
 use super::columns::{Inputs, refused};
 use super::encode::infinite;
 use super::graph::{Graph, Value};
 use super::lines::count_below;
-use crate::model::tables::{Cutting, StandIns};
-use crate::partition::Partition;
 
 /// The most combinations of positions that are written out as a table.
 const MOST_KEYS: usize = 1 << 18;
