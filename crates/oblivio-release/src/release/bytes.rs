@@ -1,15 +1,25 @@
 //! The file of a release.
 
-use oblivio::sibling::{numbers, read, require, tensor, write};
+use oblivio::model::file::Codec;
+use oblivio::sibling::{Tensor, read, require, write};
 use oblivio_base::Result;
 use serde::{Deserialize, Serialize};
 
 use super::apply::Release;
 
+const KIND: &str = "release";
+
+/// A release.
+struct ReleaseFile {
+    header: Header,
+    /// Its long vectors, one after the other.
+    numbers: Tensor<'static>,
+}
+
 /// The release without its long vectors, and how long each of them is.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct ReleaseHeader {
+struct Header {
     release: Release,
     lengths: Vec<usize>,
 }
@@ -17,29 +27,52 @@ struct ReleaseHeader {
 impl Release {
     /// The bytes of the file. The same release gives the same bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let mut release = self.clone();
+        ReleaseFile::new(self).write()
+    }
+
+    /// Reads a file, trusting nothing in it.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        ReleaseFile::decode(bytes, ())
+    }
+}
+
+impl ReleaseFile {
+    fn new(release: &Release) -> Self {
+        let mut release = release.clone();
         let (mut values, mut lengths) = (Vec::new(), Vec::new());
         for vector in release.numbers() {
             lengths.push(vector.len());
             values.append(vector);
         }
-        let header = ReleaseHeader { release, lengths };
-        write(
-            "release",
-            &header,
-            &[tensor("numbers", &[values.len()], &values)],
-        )
+        Self {
+            header: Header { release, lengths },
+            numbers: Tensor::vector("numbers", values),
+        }
+    }
+}
+
+impl Codec for ReleaseFile {
+    type Value = Release;
+    type Context<'c> = ();
+
+    fn write(&self) -> Result<Vec<u8>> {
+        write(KIND, &self.header, [&self.numbers])
     }
 
-    /// Reads a file, trusting nothing in it.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let (header, tensors): (ReleaseHeader, _) = read(bytes, "release")?;
-        let (values, _) = numbers(&tensors, "numbers", 1)?;
-        let ReleaseHeader {
+    fn read(bytes: &[u8]) -> Result<Self> {
+        let (header, tensors) = read(bytes, KIND)?;
+        Ok(Self {
+            header,
+            numbers: Tensor::read_vector(&tensors, "numbers")?,
+        })
+    }
+
+    fn check(self, (): ()) -> Result<Release> {
+        let Header {
             mut release,
             lengths,
-        } = header;
-        let mut rest = &values[..];
+        } = self.header;
+        let mut rest = &self.numbers.values[..];
         let vectors = release.numbers();
         require(vectors.len() == lengths.len(), "the length of its vectors")?;
         for (vector, length) in vectors.into_iter().zip(lengths) {

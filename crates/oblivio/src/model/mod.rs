@@ -1,15 +1,11 @@
 //! A model that can leave the program: a table's columns in, scores out, and bytes to keep it in.
 
-mod bytes;
-pub(crate) mod container;
+mod checkpoint;
 pub mod file;
 mod history;
 mod holdings;
-mod intervals;
 mod kernel;
 mod labels;
-mod moments;
-mod parts;
 mod reduce;
 mod row;
 pub mod tables;
@@ -24,12 +20,12 @@ use oblivio_kernels::learn::Learner;
 use oblivio_kernels::{Basis, Shape};
 use serde::{Deserialize, Serialize};
 
-pub use self::container::{kind_of, version_of};
+pub use self::checkpoint::Checkpoint;
+pub use self::file::{kind_of, version_of};
 pub use self::history::{Change, ModelRefresh, Refreshed, Renewed, Step};
 pub use self::holdings::{Held, Holdings};
 pub use self::kernel::{KernelModel, KernelSettings};
 pub use self::labels::Labels;
-pub use self::moments::Checkpoint;
 pub use self::reduce::{Loss, Reduce, Reduction};
 pub use self::row::{RowColumn, RowModel, RowPrediction};
 pub use self::transformer::Transformer;

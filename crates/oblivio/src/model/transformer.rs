@@ -1,14 +1,11 @@
-//! Feature maps that can leave the program: the encoding of their columns beside them, and bytes to keep them in.
+//! Feature maps with the encoding of their columns.
 
-use oblivio_base::choice::check_strength;
 use oblivio_base::encoder::find;
-use oblivio_base::{Column, Encoder, Points, Result, Watch};
-use oblivio_kernels::{Basis, FeatureMap, Kernel, Shape};
-use serde::{Deserialize, Serialize};
+use oblivio_base::{Column, Encoder, Result, Watch};
+use oblivio_kernels::Kernel;
 
-use super::container::{numbers, read, require, tensor, write};
-use crate::features::{CellShifts, ObliviousFeatures};
-use crate::partition::{Partition, Smooth, Uses};
+use crate::features::ObliviousFeatures;
+use crate::partition::{Partition, Uses};
 use crate::sensitive::Sensitive;
 
 /// Oblivious features with the encoding of their columns.
@@ -20,15 +17,6 @@ pub struct Transformer {
     pub encoder: Encoder,
     /// From points to features.
     pub features: ObliviousFeatures,
-}
-
-#[derive(Serialize, Deserialize)]
-struct FeaturesHeader {
-    kernel: String,
-    #[serde(default)]
-    basis: Shape,
-    encoder: Encoder,
-    cells: Option<CellShifts>,
 }
 
 impl Transformer {
@@ -68,72 +56,5 @@ impl Transformer {
                 ..uses
             },
         ))
-    }
-
-    /// The bytes of the file. The same transformer gives the same bytes.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let ObliviousFeatures { map, cells } = &self.features;
-        let header = FeaturesHeader {
-            kernel: map.kernel().to_string(),
-            basis: map.basis().shape(),
-            encoder: self.encoder.clone(),
-            cells: cells.clone(),
-        };
-        let (count, points) = (map.len(), map.basis().points());
-        let means = cells.as_ref().map_or(&[][..], |cells| &cells.means);
-        let directions = cells.as_ref().map_or(&[][..], |cells| &cells.directions);
-        let tensors = [
-            tensor("directions", &[directions.len()], directions),
-            tensor("landmarks", &[points.len(), points.dim()], points.values()),
-            tensor("means", &[means.len() / count, count], means),
-            tensor("root", &[count, count], map.root_entries()),
-        ];
-        write("features", &header, &tensors)
-    }
-
-    /// Reads a file, trusting nothing in it.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let (header, tensors): (FeaturesHeader, _) = read(bytes, "features")?;
-        let (values, shape) = numbers(&tensors, "landmarks", 2)?;
-        let (root, root_shape) = numbers(&tensors, "root", 2)?;
-        let (means, means_shape) = numbers(&tensors, "means", 2)?;
-        // Files of older versions have cells only.
-        let (directions, _) = numbers(&tensors, "directions", 1).unwrap_or_default();
-        let kernel: Kernel = header.kernel.parse()?;
-        require(header.encoder.is_sound(), "the encoding of its columns")?;
-        let basis = Basis::new(kernel, Points::new(values, shape[1])?, header.basis);
-        let count = basis.len();
-        require(
-            count > 0
-                && shape[1] == header.encoder.width()
-                && root_shape == [count, count]
-                && means_shape[1] == count,
-            "the shape of its features",
-        )?;
-        let cells = match header.cells {
-            None => None,
-            Some(cells) => {
-                check_strength(cells.strength)?;
-                require(
-                    cells.partition.is_sound() && cells.partition.len() == means_shape[0],
-                    "its partition",
-                )?;
-                let features = cells.partition.smooth.as_ref().map_or(0, Smooth::len);
-                require(
-                    features.checked_mul(count) == Some(directions.len()),
-                    "its regression on sensitive values",
-                )?;
-                Some(CellShifts {
-                    means,
-                    directions,
-                    ..cells
-                })
-            }
-        };
-        let map = FeatureMap::from_parts(basis, root);
-        Ok(Self {
-            encoder: header.encoder,
-            features: ObliviousFeatures { map, cells },
-        })
     }
 }
