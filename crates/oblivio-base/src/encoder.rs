@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::{Named, nearest};
 use crate::column::{Column, LevelMap, Value, Values, sort_levels};
-use crate::error::{Error, Result, Warning, listed};
+use crate::error::{Error, Result, Warning, listed, require};
 use crate::points::Points;
 use crate::stats::Spread;
 
@@ -99,8 +99,7 @@ impl EncoderLearner {
 
     /// A remark if features are constant: numbers that do not vary, a single level.
     pub fn constant(&self) -> Option<Warning> {
-        let mut features = Vec::new();
-        let mut position = 0;
+        let (mut features, mut position) = (Vec::new(), 0);
         for (name, seen) in &self.0 {
             let (constant, width) = match seen {
                 Seen::Numbers(numbers) => (!numbers.varies, 1),
@@ -354,14 +353,15 @@ impl Encoder {
         Ok((Points::new(values, width)?, ignored))
     }
 
-    /// Refuses what cannot have come from a fit (a damaged or hostile model file).
-    pub fn is_sound(&self) -> bool {
-        self.features.iter().all(|feature| match feature {
+    /// Refuses an encoder that no fit gives (of a damaged or hostile file).
+    pub fn check_read(&self) -> Result<()> {
+        let sound = self.features.iter().all(|feature| match feature {
             Feature::Number { mean, scale, .. } => {
                 mean.is_finite() && scale.is_finite() && *scale > 0.0
             }
             Feature::Categories { levels, .. } => !levels.is_empty(),
-        })
+        });
+        require(sound, "the encoding of its columns")
     }
 }
 

@@ -260,6 +260,16 @@ fn few(cells: &[(String, usize)]) -> String {
     words.join(", ")
 }
 
+/// Refuses a file in which `what` is damaged, unless it `holds`.
+pub fn require(holds: bool, what: &str) -> Result<()> {
+    if holds {
+        return Ok(());
+    }
+    Err(Error::InvalidModel {
+        problem: format!("{what} makes no sense"),
+    })
+}
+
 /// The first few of many names.
 pub fn listed(names: &[String]) -> String {
     const MOST: usize = 8;

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use oblivio_base::error::require;
 use oblivio_base::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -201,10 +202,12 @@ impl Classes {
         }
     }
 
-    pub(crate) fn is_sound(&self) -> bool {
-        (2..=MOST_CLASSES).contains(&self.labels.len())
+    /// Refuses classes that no fit gives (of a damaged or hostile file).
+    pub(crate) fn check_read(&self) -> Result<()> {
+        let sound = (2..=MOST_CLASSES).contains(&self.labels.len())
             && self.thresholds.len() == self.decisions()
-            && self.thresholds.iter().all(|t| t.is_finite())
+            && self.thresholds.iter().all(|t| t.is_finite());
+        require(sound, "the number of its classes")
     }
 }
 

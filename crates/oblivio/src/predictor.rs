@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use faer::{Col, Mat};
 use oblivio_base::choice::check_strength;
+use oblivio_base::error::require;
 use oblivio_base::{Error, Points, Result, Warning, Watch};
 use oblivio_kernels::{Basis, Kernel};
 use serde::{Deserialize, Serialize};
@@ -117,17 +118,12 @@ impl Offsets {
             problem: error.to_string(),
         })?;
         check_strength(offsets.strength)?;
-        if offsets.partition.is_sound()
-            && offsets.partition.len() == offsets.by_cell.len()
+        offsets.partition.check_read()?;
+        let fits = offsets.partition.len() == offsets.by_cell.len()
             && offsets.mean.is_finite()
-            && offsets.fits()
-        {
-            Ok(offsets)
-        } else {
-            Err(Error::InvalidModel {
-                problem: "its partition makes no sense".into(),
-            })
-        }
+            && offsets.fits();
+        require(fits, "its partition")?;
+        Ok(offsets)
     }
 
     /// Takes t times the offset of each row's cell off its score.

@@ -6,6 +6,6 @@ pub use crate::align::smooth::Regression;
 // A projection estimates the conditional mean of whole rows, as a fit does.
 pub use crate::conditioning::{Observed, Of};
 // The container of every model file; a release is one.
-pub use crate::model::file::container::{Tensor, read, require, write};
+pub use crate::model::file::container::{Tensor, read, write};
 // A regression on S, for columns in place of scores.
 pub use crate::partition::smooth::Smooth;

@@ -65,20 +65,26 @@ pub(crate) struct ManifoldParts {
 }
 
 impl ManifoldParts {
-    /// Whether these can be the numbers of a manifold of points of `dim` features.
-    pub(crate) fn is_sound(&self, dim: usize) -> bool {
+    /// Refuses numbers that no manifold of points with `dim` features has.
+    pub(crate) fn check_read(&self, dim: usize) -> Result<()> {
         let count = self.shares.len();
         let rows = self.base.len() / dim.max(1);
         let all = [&self.base, &self.directions, &self.shares, &self.gram];
         let mut numbers = all.into_iter().chain([&self.at_base]).flatten();
-        dim > 0
+        let sound = dim > 0
             && rows > 0
             && self.base.len() == rows * dim
             && self.directions.len() == rows * count
             && self.at_base.len() == rows * count
             && self.gram.len() == count * count
             && self.kernel.parse::<Kernel>().is_ok()
-            && numbers.all(|v| v.is_finite())
+            && numbers.all(|v| v.is_finite());
+        if sound {
+            return Ok(());
+        }
+        Err(Error::InvalidModel {
+            problem: "the numbers of its projection do not fit together".into(),
+        })
     }
 }
 
@@ -194,11 +200,7 @@ impl Manifold {
 
     /// The manifold of such numbers over a region of points of `dim` features.
     pub(crate) fn of_parts(parts: &ManifoldParts, dim: usize, region: Region) -> Result<Self> {
-        if !parts.is_sound(dim) {
-            return Err(Error::InvalidModel {
-                problem: "the numbers of its projection do not fit together".into(),
-            });
-        }
+        parts.check_read(dim)?;
         let count = parts.shares.len();
         let rows = parts.base.len() / dim;
         let mat = |values: &[f64], rows: usize| {

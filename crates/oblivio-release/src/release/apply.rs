@@ -7,9 +7,11 @@ use oblivio::sensitive::Kind;
 use oblivio::{Partition, Sensitive};
 use oblivio_base::choice::check_strength;
 use oblivio_base::encoder::find;
+use oblivio_base::error::require;
 use oblivio_base::{Column, Error, Result, UnseenCategory, Values, Watch};
 use serde::{Deserialize, Serialize};
 
+use super::bytes::DAMAGED;
 use super::columns::ColumnMap;
 use super::draw::Draws;
 use super::form::ColumnForm;
@@ -188,22 +190,24 @@ impl Release {
         &self.partition
     }
 
-    /// Refuses what cannot have come from a fit (a damaged or hostile file).
-    pub(crate) fn is_sound(&self) -> bool {
-        let maps = match &self.maps {
-            Maps::Together(map) => map.is_sound(&self.forms, &self.partition),
-            Maps::Columns(maps) => {
-                let mut pairs = maps.iter().zip(&self.forms);
-                maps.len() == self.forms.len()
-                    && pairs.all(|(map, form)| map.is_sound(form, &self.partition))
-            }
-        };
-        maps && check_strength(self.strength).is_ok()
-            && self.partition.is_sound()
-            && !self.partition.leaves_out()
+    /// Refuses a release that no fit gives (of a damaged or hostile file).
+    pub(super) fn check_read(&self) -> Result<()> {
+        check_strength(self.strength)?;
+        self.partition.check_read()?;
+        let names: HashSet<_> = self.columns().into_iter().collect();
+        let sound = !self.partition.leaves_out()
             && !self.forms.is_empty()
-            && self.forms.iter().all(ColumnForm::is_sound)
-            && self.columns().iter().collect::<HashSet<_>>().len() == self.forms.len()
+            && names.len() == self.forms.len();
+        require(sound, DAMAGED)?;
+        self.forms.iter().try_for_each(ColumnForm::check_read)?;
+        match &self.maps {
+            Maps::Together(map) => map.check_read(&self.forms, &self.partition),
+            Maps::Columns(maps) => {
+                require(maps.len() == self.forms.len(), DAMAGED)?;
+                let mut pairs = maps.iter().zip(&self.forms);
+                pairs.try_for_each(|(map, form)| map.check_read(form, &self.partition))
+            }
+        }
     }
 
     /// All numbers of which there may be many, in a fixed order: a file keeps them apart from its header.

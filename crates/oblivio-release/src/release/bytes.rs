@@ -1,13 +1,16 @@
 //! The file of a release.
 
 use oblivio::model::file::Codec;
-use oblivio::sibling::{Tensor, read, require, write};
+use oblivio::sibling::{Tensor, read, write};
 use oblivio_base::Result;
+use oblivio_base::error::require;
 use serde::{Deserialize, Serialize};
 
 use super::apply::Release;
 
 const KIND: &str = "release";
+/// The damaged part, if a check of the maps fails.
+pub(super) const DAMAGED: &str = "what it makes of its columns";
 
 /// A release.
 struct ReleaseFile {
@@ -82,7 +85,7 @@ impl Codec for ReleaseFile {
             rest = after;
         }
         require(rest.is_empty(), "the length of its vectors")?;
-        require(release.is_sound(), "what it makes of its columns")?;
+        release.check_read()?;
         Ok(release)
     }
 }

@@ -5,9 +5,11 @@ use std::collections::HashSet;
 use oblivio::Partition;
 use oblivio::partition::Assignment;
 use oblivio_base::Result;
+use oblivio_base::error::require;
 use oblivio_base::stats::effective_rows;
 use serde::{Deserialize, Serialize};
 
+use super::bytes::DAMAGED;
 use super::conditional::Reference;
 use super::coupling::CouplingMap;
 use super::draw::{Draws, Purpose};
@@ -152,15 +154,16 @@ impl ColumnMap {
         }
     }
 
-    pub(super) fn is_sound(&self, form: &ColumnForm, partition: &Partition) -> bool {
+    /// Refuses a map that no fit of such a column gives.
+    pub(super) fn check_read(&self, form: &ColumnForm, partition: &Partition) -> Result<()> {
         match (self, &form.form) {
-            (Self::Kept(_), _) => true,
-            (Self::Quantile(map), Form::Numbers(_)) => map.is_sound(partition),
-            (Self::Residual(map), Form::Numbers(_)) => map.is_sound(partition),
+            (Self::Kept(_), _) => Ok(()),
+            (Self::Quantile(map), Form::Numbers(_)) => map.check_read(partition),
+            (Self::Residual(map), Form::Numbers(_)) => map.check_read(partition),
             (Self::Coupling(map), Form::Categories(levels)) => {
-                map.is_sound(partition, levels.len())
+                map.check_read(partition, levels.len())
             }
-            _ => false,
+            _ => require(false, DAMAGED),
         }
     }
 

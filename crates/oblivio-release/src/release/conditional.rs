@@ -3,10 +3,12 @@
 use oblivio::Partition;
 use oblivio::partition::Assignment;
 use oblivio::sibling::ByCell;
+use oblivio_base::error::require;
 use oblivio_base::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::bytes::DAMAGED;
 use super::smooth::{SmoothRows, SmoothSteps};
 use super::steps::{Steps, StepsRef};
 
@@ -103,14 +105,20 @@ impl Conditional {
         }
     }
 
-    pub(super) fn is_sound(&self, partition: &Partition) -> bool {
-        match (self, partition.smooth()) {
-            (Self::Cells(cells), None) => cells.is_sound() && cells.len() <= partition.len(),
+    /// Refuses distributions that no fit with this partition gives.
+    pub(super) fn check_read(&self, partition: &Partition) -> Result<()> {
+        let fits = match (self, partition.smooth()) {
+            (Self::Cells(cells), None) => {
+                cells.check_read()?;
+                cells.len() <= partition.len()
+            }
             (Self::Smooth(smooth), Some(features)) => {
-                smooth.is_sound() && smooth.width() == features.len()
+                smooth.check_read()?;
+                smooth.width() == features.len()
             }
             _ => false,
-        }
+        };
+        require(fits, DAMAGED)
     }
 
     /// All numbers of which there may be many.

@@ -3,8 +3,10 @@
 use oblivio::Partition;
 use oblivio::partition::Assignment;
 use oblivio_base::Result;
+use oblivio_base::error::require;
 use serde::{Deserialize, Serialize};
 
+use super::bytes::DAMAGED;
 use super::conditional::{Conditional, Parts, Reference};
 use super::draw::{Draws, Purpose};
 
@@ -79,10 +81,12 @@ impl CouplingMap {
         excess.iter().rposition(|more| *more > 0.0).unwrap_or(own)
     }
 
-    pub(super) fn is_sound(&self, partition: &Partition, count: usize) -> bool {
-        self.given.is_sound(partition)
-            && self.shares.len() == count
-            && self.shares.iter().all(|share| (0.0..=1.1).contains(share))
+    /// Refuses a map that no fit of a column with `count` categories gives.
+    pub(super) fn check_read(&self, partition: &Partition, count: usize) -> Result<()> {
+        self.given.check_read(partition)?;
+        let sound = self.shares.len() == count
+            && self.shares.iter().all(|share| (0.0..=1.1).contains(share));
+        require(sound, DAMAGED)
     }
 
     /// All numbers of which there may be many.

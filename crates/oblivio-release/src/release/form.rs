@@ -3,10 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use oblivio_base::encoder::{complete, find};
-use oblivio_base::error::listed;
+use oblivio_base::error::{listed, require};
 use oblivio_base::{Column, Error, MISSING, Result, UnseenCategory, Values};
 use serde::{Deserialize, Serialize};
 
+use super::bytes::DAMAGED;
 use super::format::NumberFormat;
 use super::settings::{ColumnRange, MissingFeatures};
 
@@ -176,12 +177,14 @@ impl ColumnForm {
         }
     }
 
-    pub(super) fn is_sound(&self) -> bool {
+    /// Refuses a form that no column has.
+    pub(super) fn check_read(&self) -> Result<()> {
         match &self.form {
-            Form::Numbers(format) => format.is_sound(),
+            Form::Numbers(format) => format.check_read(),
             Form::Categories(levels) => {
-                levels.len() <= MOST_LEVELS
-                    && levels.iter().collect::<HashSet<_>>().len() == levels.len()
+                let known: HashSet<_> = levels.iter().collect();
+                let sound = levels.len() <= MOST_LEVELS && known.len() == levels.len();
+                require(sound, DAMAGED)
             }
         }
     }

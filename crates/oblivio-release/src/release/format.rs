@@ -1,8 +1,10 @@
 //! How the numbers of a column are written: their range and their decimals.
 
+use oblivio_base::error::require;
 use oblivio_base::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use super::bytes::DAMAGED;
 use super::settings::ColumnRange;
 
 /// More decimals than this are those of a measurement, and not rounded.
@@ -88,13 +90,15 @@ impl NumberFormat {
         }
     }
 
-    pub(super) fn is_sound(self) -> bool {
-        self.low <= self.high
+    /// Refuses a format that no column has.
+    pub(super) fn check_read(self) -> Result<()> {
+        let sound = self.low <= self.high
             && self.low.is_finite()
             && self.high.is_finite()
             && self
                 .decimals
-                .is_none_or(|digits| (0..=MOST_DECIMALS).contains(&digits))
+                .is_none_or(|digits| (0..=MOST_DECIMALS).contains(&digits));
+        require(sound, DAMAGED)
     }
 }
 

@@ -1,17 +1,19 @@
 //! All columns together: the row whose features are nearest to oblivious ones.
 
 use faer::MatRef;
+use oblivio::model::file::Smooth;
 use oblivio::partition::Assignment;
 use oblivio::sensitive::Kind;
-use oblivio::sibling::Smooth;
 use oblivio::{ConditionalMean, Partition, Sensitive};
 use oblivio_audit::sibling::prepared;
 use oblivio_audit::{HsicSettings, HsicSide, Resampling, hsic};
+use oblivio_base::error::require;
 use oblivio_base::stats::Spread;
 use oblivio_base::{Column, Error, Points, Result, Warning, Watch, random};
 use oblivio_kernels::{Components, FeatureMap, Kernel};
 use serde::{Deserialize, Serialize};
 
+use super::bytes::DAMAGED;
 use super::form::{ColumnForm, Form, ReadColumn};
 use super::report::{ReleaseCertificate, ReleasePathPoint};
 use super::settings::{Discrete, ProjectionRule};
@@ -195,15 +197,17 @@ impl ProjectionMap {
         }
     }
 
-    pub(super) fn is_sound(&self, forms: &[ColumnForm], partition: &Partition) -> bool {
+    /// Refuses a map that no fit of these columns gives.
+    pub(super) fn check_read(&self, forms: &[ColumnForm], partition: &Partition) -> Result<()> {
         let features = partition.smooth().map(Smooth::len);
-        self.scales.len() == forms.len()
+        let sound = self.scales.len() == forms.len()
             && self
                 .scales
                 .iter()
                 .all(|(mean, scale)| mean.is_finite() && scale.is_finite() && *scale > 0.0)
-            && self.manifold.shares.len() == features.unwrap_or(partition.len())
-            && self.manifold.is_sound(forms.iter().map(width).sum())
+            && self.manifold.shares.len() == features.unwrap_or(partition.len());
+        let manifold = || self.manifold.check_read(forms.iter().map(width).sum());
+        require(sound && manifold().is_ok(), DAMAGED)
     }
 
     pub(super) fn numbers(&mut self) -> Vec<&mut Vec<f64>> {

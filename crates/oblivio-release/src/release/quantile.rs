@@ -4,8 +4,10 @@ use oblivio::Partition;
 use oblivio::partition::Assignment;
 use oblivio::sibling::Distribution;
 use oblivio_base::Result;
+use oblivio_base::error::require;
 use serde::{Deserialize, Serialize};
 
+use super::bytes::DAMAGED;
 use super::conditional::{Conditional, Reference, rank};
 use super::draw::{Draws, Purpose};
 use super::steps::Steps;
@@ -93,16 +95,18 @@ impl QuantileMap {
         })
     }
 
-    pub(super) fn is_sound(&self, partition: &Partition) -> bool {
+    /// Refuses a map that no fit with this partition gives.
+    pub(super) fn check_read(&self, partition: &Partition) -> Result<()> {
         let common = match (&self.common, &self.given) {
-            (Common::Pooled(steps), _) => steps.is_sound(),
+            (Common::Pooled(steps), _) => steps.check_read().is_ok(),
             (Common::Barycentre, Conditional::Cells(_)) => true,
             (Common::Quantiles(values), Conditional::Smooth(_)) => {
                 !values.is_empty() && values.is_sorted() && values.iter().all(|v| v.is_finite())
             }
             _ => false,
         };
-        common && self.given.is_sound(partition)
+        require(common, DAMAGED)?;
+        self.given.check_read(partition)
     }
 
     /// All numbers of which there may be many.

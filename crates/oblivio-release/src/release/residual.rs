@@ -3,12 +3,15 @@
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use oblivio::Partition;
+use oblivio::model::file::Smooth;
 use oblivio::partition::Assignment;
-use oblivio::sibling::{ByCell, Distribution, Smooth};
+use oblivio::sibling::{ByCell, Distribution};
+use oblivio_base::error::require;
 use oblivio_base::stats::Spread;
 use oblivio_base::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use super::bytes::DAMAGED;
 use super::conditional::Reference;
 
 /// $x - t\,(E_n(x \mid s) - E_nx)$
@@ -39,8 +42,8 @@ impl Distribution for Mean {
         self.0 += by;
     }
 
-    fn is_sound(&self) -> bool {
-        self.0.is_finite()
+    fn check_read(&self) -> Result<()> {
+        require(self.0.is_finite(), DAMAGED)
     }
 }
 
@@ -110,16 +113,21 @@ impl ResidualMap {
             .collect())
     }
 
-    pub(super) fn is_sound(&self, partition: &Partition) -> bool {
-        match (self, partition.smooth()) {
-            (Self::Cells(cells), None) => cells.is_sound() && cells.len() <= partition.len(),
+    /// Refuses a map that no fit with this partition gives.
+    pub(super) fn check_read(&self, partition: &Partition) -> Result<()> {
+        let fits = match (self, partition.smooth()) {
+            (Self::Cells(cells), None) => {
+                cells.check_read()?;
+                cells.len() <= partition.len()
+            }
             (Self::Smooth(shift), Some(smooth)) => {
                 shift.on.len() == Smooth::len(smooth)
                     && shift.start.is_finite()
                     && shift.on.iter().all(|v| v.is_finite())
             }
             _ => false,
-        }
+        };
+        require(fits, DAMAGED)
     }
 
     /// All numbers of which there may be many.

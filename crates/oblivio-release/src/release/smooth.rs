@@ -7,10 +7,12 @@ use std::hash::{Hash, Hasher};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use oblivio::sibling::{Distribution, Regression};
+use oblivio_base::error::require;
 use oblivio_base::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::bytes::DAMAGED;
 use super::steps::{Steps, StepsRef};
 
 /// The share of all rows' distribution in that of a row: values that a regression says nobody has stay apart when they come.
@@ -111,9 +113,10 @@ impl SmoothSteps {
                 .for_each(|(s, on)| *s -= c * on);
         }
         let steps = Self { all, start, on };
-        steps.is_sound().then_some(steps).ok_or(Error::Overflow {
+        steps.check_read().map_err(|_| Error::Overflow {
             what: "a regression of the release",
-        })
+        })?;
+        Ok(steps)
     }
 
     /// The number of features.
@@ -180,11 +183,13 @@ impl SmoothSteps {
         }
     }
 
-    pub(super) fn is_sound(&self) -> bool {
-        self.all.is_sound()
-            && self.start.len() == self.all.edges.len()
+    /// Refuses distributions that no fit gives.
+    pub(super) fn check_read(&self) -> Result<()> {
+        self.all.check_read()?;
+        let sound = self.start.len() == self.all.edges.len()
             && self.on.len().is_multiple_of(self.start.len())
-            && self.start.iter().chain(&self.on).all(|v| v.is_finite())
+            && self.start.iter().chain(&self.on).all(|v| v.is_finite());
+        require(sound, DAMAGED)
     }
 }
 

@@ -1,7 +1,11 @@
 //! A distribution of numbers in which values can have a weight of their own.
 
 use oblivio::sibling::Distribution;
+use oblivio_base::Result;
+use oblivio_base::error::require;
 use serde::{Deserialize, Serialize};
+
+use super::bytes::DAMAGED;
 
 /// A distribution function at some of its values, the *knots*: $F(z_k^-)$ and $F(z_k)$ at each, and between knots a straight line from
 /// $F(z_k)$ to $F(z_{k+1}^-)$.
@@ -70,13 +74,14 @@ impl Distribution for Steps {
         self.values.iter_mut().for_each(|value| *value += by);
     }
 
-    fn is_sound(&self) -> bool {
-        !self.values.is_empty()
+    fn check_read(&self) -> Result<()> {
+        let sound = !self.values.is_empty()
             && self.edges.len() == 2 * self.values.len()
             && self.values.iter().all(|value| value.is_finite())
             && self.values.is_sorted_by(|a, b| a < b)
             && self.edges.is_sorted()
-            && self.edges.iter().all(|edge| (0.0..=1.0).contains(edge))
+            && self.edges.iter().all(|edge| (0.0..=1.0).contains(edge));
+        require(sound, DAMAGED)
     }
 }
 
@@ -184,7 +189,7 @@ mod tests {
             Steps::of(&unit(&values), 9999),
             Steps::of(&unit(&values), 128),
         );
-        assert!(few.values.len() <= 128 && few.is_sound());
+        assert!(few.values.len() <= 128 && few.check_read().is_ok());
         assert!(few.values.contains(&7.5));
         assert_eq!(few.values[0], 0.0);
         assert_eq!(few.values[few.values.len() - 1], 4999.0f64.powi(2));

@@ -1,5 +1,6 @@
 //! Alignment by cells: a distribution for each.
 
+use oblivio_base::error::require;
 use oblivio_base::stats::Spread;
 use oblivio_base::{Error, Result};
 use rayon::prelude::*;
@@ -37,8 +38,8 @@ pub(crate) struct Normal {
 pub trait Distribution {
     /// The distribution of scores higher by this much.
     fn shift(&mut self, by: f64);
-    /// Whether it can have come from scores (a damaged file's need not).
-    fn is_sound(&self) -> bool;
+    /// Refuses a distribution that no scores have (of a damaged or hostile file).
+    fn check_read(&self) -> Result<()>;
 }
 
 impl Normal {
@@ -76,8 +77,9 @@ impl Distribution for Normal {
         self.mean += by;
     }
 
-    fn is_sound(&self) -> bool {
-        self.mean.is_finite() && self.deviation.is_finite() && self.deviation >= 0.0
+    fn check_read(&self) -> Result<()> {
+        let sound = self.mean.is_finite() && self.deviation.is_finite() && self.deviation >= 0.0;
+        require(sound, "its alignment")
     }
 }
 
@@ -86,8 +88,8 @@ impl Distribution for Table {
         self.values.iter_mut().for_each(|value| *value += by);
     }
 
-    fn is_sound(&self) -> bool {
-        Table::is_sound(self)
+    fn check_read(&self) -> Result<()> {
+        Table::check_read(self)
     }
 }
 
@@ -252,18 +254,20 @@ impl<D: Distribution + Clone> ByCell<D> {
         }
     }
 
-    /// Whether it can have come from scores (a damaged file's need not).
-    pub fn is_sound(&self) -> bool {
+    /// Refuses distributions that no scores have (of a damaged or hostile file).
+    pub fn check_read(&self) -> Result<()> {
         let fits = |(cell, mass): (&Option<D>, &f64)| match cell {
-            Some(cell) => cell.is_sound() && *mass > 0.0 && mass.is_finite(),
+            Some(_) => *mass > 0.0 && mass.is_finite(),
             None => *mass == 0.0,
         };
-        self.cells.len() == self.mass.len()
+        let sound = self.cells.len() == self.mass.len()
             && self.cells.iter().any(Option::is_some)
             && self.cells.iter().zip(&self.mass).all(fits)
             && self.mass.iter().sum::<f64>().is_finite()
             && self.negligible.is_finite()
-            && self.negligible >= 0.0
+            && self.negligible >= 0.0;
+        require(sound, "the distribution of a cell")?;
+        self.cells.iter().flatten().try_for_each(D::check_read)
     }
 }
 

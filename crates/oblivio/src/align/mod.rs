@@ -5,13 +5,13 @@
 //! that make the distributions equal, it moves the scores least in mean square.
 
 pub(crate) mod cells;
+mod check;
 mod lines;
 mod sample;
 pub(crate) mod smooth;
 mod table;
 
 use faer::MatRef;
-use oblivio_base::choice::check_strength;
 use oblivio_base::points::check_weights;
 use oblivio_base::{Error, Named, Result};
 use serde::{Deserialize, Serialize};
@@ -244,17 +244,6 @@ impl Alignment {
     /// $(1-\tau)\,\text{score} + \tau\,\text{full}$
     fn mixed(&self, score: f64, full: f64) -> f64 {
         (1.0 - self.strength) * score + self.strength * full
-    }
-
-    /// Whether a file that holds this can be believed.
-    pub fn is_sound(&self) -> bool {
-        check_strength(self.strength).is_ok()
-            && match &self.by {
-                By::CellMoments(cells) => cells.is_sound(),
-                By::CellQuantiles(cells) => cells.is_sound(),
-                By::SmoothMoments(smooth) => smooth.is_sound(),
-                By::SmoothQuantiles(smooth) => smooth.is_sound(),
-            }
     }
 
     /// The number of cells it knows, if it goes by cells: no more than the partition has.

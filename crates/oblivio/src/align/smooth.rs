@@ -7,7 +7,7 @@ use oblivio_base::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::table::{Table, are_ranks, interpolate, tie};
+use super::table::{Table, interpolate, tie};
 
 /// The most thresholds at which distribution functions are regressed.
 const THRESHOLDS: usize = 128;
@@ -198,7 +198,8 @@ impl SmoothNormal {
             variance_on,
         };
         normal.scale = regression.mean(|i| normal.deviation(features, i));
-        normal.is_sound().then_some(normal).ok_or(OVERFLOW)
+        normal.check_read().map_err(|_| OVERFLOW)?;
+        Ok(normal)
     }
 
     /// $\sqrt{v(s)}$ with v(s) the regression of $(x - m(s))^2$, no less than a hundredth of its mean.
@@ -232,15 +233,6 @@ impl SmoothNormal {
     pub(super) fn features(&self) -> usize {
         self.mean_on.len()
     }
-
-    pub(super) fn is_sound(&self) -> bool {
-        let numbers = [self.mean, self.variance, self.centre, self.scale];
-        let on = self.mean_on.iter().chain(&self.variance_on);
-        numbers.iter().chain(on).all(|v| v.is_finite())
-            && self.variance >= 0.0
-            && self.scale >= 0.0
-            && self.mean_on.len() == self.variance_on.len()
-    }
 }
 
 /// Conditional distribution functions at thresholds, and the quantiles of their barycentre.
@@ -267,7 +259,8 @@ impl SmoothTable {
         };
         table.on = table.regressed(regression, scores, tie);
         table.common = table.barycentre(regression);
-        table.is_sound().then_some(table).ok_or(OVERFLOW)
+        table.check_read().map_err(|_| OVERFLOW)?;
+        Ok(table)
     }
 
     /// The coefficients of $1[x < z_k] + \tfrac12 1[x = z_k]$ for every threshold: sums between thresholds, added up.
@@ -419,16 +412,6 @@ impl SmoothTable {
 
     pub(super) fn features(&self) -> usize {
         self.on.len() / self.all.values.len().max(1)
-    }
-
-    pub(super) fn is_sound(&self) -> bool {
-        let count = self.all.values.len();
-        self.all.is_sound()
-            && are_ranks(&self.all.ranks)
-            && self.common.len() == count
-            && self.common.is_sorted()
-            && self.on.len().is_multiple_of(count)
-            && self.common.iter().chain(&self.on).all(|v| v.is_finite())
     }
 }
 

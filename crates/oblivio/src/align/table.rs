@@ -68,19 +68,6 @@ impl Table {
     pub(super) fn value(&self, rank: f64) -> f64 {
         interpolate(&self.ranks, &self.values, rank)
     }
-
-    pub(super) fn is_sound(&self) -> bool {
-        !self.values.is_empty()
-            && self.values.len() == self.ranks.len()
-            && self.values.iter().all(|value| value.is_finite())
-            && self.values.is_sorted()
-            && are_ranks(&self.ranks)
-    }
-}
-
-/// Whether these are ascending, and between 0 and 1.
-pub(super) fn are_ranks(ranks: &[f64]) -> bool {
-    ranks.is_sorted() && ranks.iter().all(|rank| (0.0..=1.0).contains(rank))
 }
 
 /// The broken line through (x, y) at a place, constant beyond its ends. It rises with the place if the y rise, to the last bit, and

@@ -1,5 +1,8 @@
 //! The sizes of the residuals of one cell, in order, and how many rows have no larger one.
 
+use oblivio_base::Result;
+use oblivio_base::error::require;
+
 /// What a long list leaves out costs less than this share of what is left uncovered.
 const PART: f64 = 1.0 / 128.0;
 
@@ -57,15 +60,16 @@ impl Residuals {
         self.sizes.get(place).copied().unwrap_or(f64::INFINITY)
     }
 
-    /// Whether these are steps that residuals can have.
-    pub(crate) fn is_sound(&self) -> bool {
+    /// Refuses steps that residuals cannot have.
+    pub(crate) fn check_read(&self) -> Result<()> {
         let ascend = |values: &[f64]| values.windows(2).all(|pair| pair[0] < pair[1]);
-        self.sizes.len() == self.mass.len()
+        let sound = self.sizes.len() == self.mass.len()
             && self.sizes.len() <= self.rows
             && self.sizes.first().is_none_or(|size| *size >= 0.0)
             && self.mass.first().is_none_or(|mass| *mass > 0.0)
             && ascend(&self.sizes)
-            && ascend(&self.mass)
+            && ascend(&self.mass);
+        require(sound, "its intervals")
     }
 }
 
@@ -134,7 +138,7 @@ mod tests {
     fn thin_lists_are_short_and_never_too_narrow() {
         let rows: Vec<(f64, f64)> = (0..1_000_000).map(|i| (f64::from(i), 1.0)).collect();
         let thin = Residuals::new(rows);
-        assert!(thin.is_sound());
+        assert!(thin.check_read().is_ok());
         assert!(thin.sizes.len() < 1400, "{}", thin.sizes.len());
         for k in 1..2000 {
             // Every size is its rank less one.

@@ -1,5 +1,6 @@
 //! What was done to a model after its fit.
 
+use oblivio_base::error::require;
 use oblivio_base::{Points, Result, Watch};
 use serde::{Deserialize, Serialize};
 
@@ -80,14 +81,15 @@ impl Change {
         }
     }
 
-    /// Whether it can have happened to a model with so many cells and scores.
-    pub(super) fn is_sound(&self, cells: usize, scores: usize) -> bool {
-        match &self.step {
+    /// Refuses a change that cannot have happened to a model with these numbers of cells and scores.
+    pub(super) fn check_read(&self, cells: usize, scores: usize) -> Result<()> {
+        let fits = match &self.step {
             Step::Refresh(refreshed) => {
                 refreshed.cells.len() == cells && refreshed.kept.iter().all(|cell| *cell < cells)
             }
             Step::Reduce(reduction) => reduction.scores.len() == scores,
-        }
+        };
+        require(fits, "its history")
     }
 }
 

@@ -14,6 +14,7 @@ mod transformer;
 use std::sync::Arc;
 
 use oblivio_base::encoder::{complete, find};
+use oblivio_base::error::require;
 use oblivio_base::points::check_weights;
 use oblivio_base::{Column, Encoder, Error, Named, Points, Result, Scaling, Warning, Watch};
 use oblivio_kernels::learn::Learner;
@@ -273,16 +274,17 @@ impl Model {
 }
 
 impl Card {
-    /// Refuses what cannot have come from a fit to so many cells and scores (a damaged or hostile file).
-    fn is_sound(&self, cells: usize, scores: usize) -> bool {
+    /// Refuses a card that no fit with these numbers of cells and scores gives (of a damaged or hostile file).
+    fn check_read(&self, cells: usize, scores: usize) -> Result<()> {
         let means = &self.cell_means;
         let known = |means: &Vec<f64>| means.len() == cells && means.iter().all(|m| m.is_finite());
-        self.history
-            .iter()
-            .all(|change| change.is_sound(cells, scores))
-            && (self.cell_rows.is_empty() || self.cell_rows.len() == cells)
-            && (means.is_empty()
-                || (means.len() == scores && means.iter().all(known) && !self.cell_rows.is_empty()))
+        for change in &self.history {
+            change.check_read(cells, scores)?;
+        }
+        let rows = self.cell_rows.is_empty() || self.cell_rows.len() == cells;
+        let means = means.is_empty()
+            || (means.len() == scores && means.iter().all(known) && !self.cell_rows.is_empty());
+        require(rows && means, "its history")
     }
 
     fn new(predictor: &Predictor, summary: &Summary, target: &str, settings: &Settings) -> Self {

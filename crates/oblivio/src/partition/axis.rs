@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use oblivio_base::column::LevelMap;
+use oblivio_base::error::require;
 use oblivio_base::{Column, Error, Result, Value, Warning};
 use serde::{Deserialize, Serialize};
 
@@ -260,9 +261,9 @@ impl Axis {
         }
     }
 
-    /// Refuses what cannot have come from a fit (a damaged or hostile model file).
-    pub(super) fn is_sound(&self) -> bool {
-        match &self.cut {
+    /// Refuses an axis that no fit gives (of a damaged or hostile file).
+    fn check_read(&self) -> Result<()> {
+        let sound = match &self.cut {
             Cut::Categories { levels } => !levels.is_empty() || self.missing,
             Cut::Bins { edges, bounds, .. } => {
                 edges.len() < MOST_CELLS
@@ -270,14 +271,17 @@ impl Axis {
                     && edges.is_sorted_by(|a, b| a < b)
                     && bounds.0 <= bounds.1
             }
-        }
+        };
+        require(sound, "its partition")
     }
 }
 
-/// Whether there can be these axes beside each other.
-pub(super) fn are_sound(axes: &[Axis]) -> bool {
+/// Refuses axes that no fit gives together.
+pub(super) fn check_read(axes: &[Axis]) -> Result<()> {
     let names: HashSet<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
-    axes.len() <= MOST_COLUMNS && names.len() == axes.len() && axes.iter().all(Axis::is_sound)
+    let sound = axes.len() <= MOST_COLUMNS && names.len() == axes.len();
+    require(sound, "its partition")?;
+    axes.iter().try_for_each(Axis::check_read)
 }
 
 /// A text, or its beginning; on one line, whatever is in it.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use oblivio_base::column::{MOST_ROWS, sort_levels};
+use oblivio_base::error::require;
 use oblivio_base::{Error, MISSING, Result, Warning};
 use serde::{Deserialize, Serialize};
 
@@ -357,12 +358,12 @@ impl Cuts {
         warnings
     }
 
-    /// Refuses what cannot have come from a fit (a damaged or hostile file).
-    pub(crate) fn is_sound(&self, keys: &[Vec<u32>]) -> bool {
-        self.open.len() == self.axes.len()
+    /// Refuses cuts and keys that no fit gives (of a damaged or hostile file).
+    pub(crate) fn check_read(&self, keys: &[Vec<u32>]) -> Result<()> {
+        axis::check_read(&self.axes)?;
+        let sound = self.open.len() == self.axes.len()
             && self.outside <= MOST_ROWS
             && self.left_out <= MOST_ROWS
-            && axis::are_sound(&self.axes)
             && keys.iter().all(|key| {
                 let mut places = key.iter().zip(&self.axes);
                 key.len() == self.axes.len()
@@ -370,7 +371,8 @@ impl Cuts {
                         (*place == ABSENT && axis.missing)
                             || *place < axis.len() - u32::from(axis.missing)
                     })
-            })
+            });
+        require(sound, "its cells")
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod axis;
 mod boxes;
+mod check;
 mod cuts;
 mod derived;
 mod grid;
@@ -13,7 +14,6 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use faer::Mat;
-use oblivio_base::column::MOST_ROWS;
 use oblivio_base::error::listed;
 use oblivio_base::stats::effective_rows;
 use oblivio_base::{Error, Result, UnseenCategory, Values, Warning};
@@ -172,27 +172,6 @@ impl Slots {
 }
 
 impl Uses {
-    /// Refuses counts that cannot have come from a fit (a damaged or hostile file).
-    pub(crate) fn is_sound(self) -> bool {
-        let Self {
-            empty_cell,
-            unseen_category,
-            out_of_range,
-            missing,
-            sensitive_free,
-            unseen_level,
-        } = self;
-        let counts = [
-            empty_cell,
-            unseen_category,
-            out_of_range,
-            missing,
-            sensitive_free,
-            unseen_level,
-        ];
-        counts.iter().all(|count| *count <= MOST_ROWS)
-    }
-
     /// The counts of two sets of rows together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
@@ -330,12 +309,11 @@ impl Partition {
     }
 
     /// The regression on S that gives the shifts, where that is not the mean of the cell.
-    #[doc(hidden)]
     pub fn smooth(&self) -> Option<&Smooth> {
         self.smooth.as_ref()
     }
 
-    /// What is done with rows that have no cell.
+    /// The rules for rows without a cell.
     pub fn policies(&self) -> Policies {
         self.policies
     }
@@ -398,7 +376,6 @@ impl Partition {
     }
 
     /// Whether rows that miss a sensitive value are left to a second model.
-    #[doc(hidden)]
     pub fn leaves_out(&self) -> bool {
         self.policies.missing == Missing::SensitiveFree
     }
@@ -697,37 +674,6 @@ impl Partition {
             known,
         }
     }
-
-    /// Refuses what cannot have come from a fit (a damaged or hostile model file).
-    #[doc(hidden)]
-    pub fn is_sound(&self) -> bool {
-        self.smooth.as_ref().is_none_or(Smooth::is_sound)
-            && !self.keys.is_empty()
-            && self.mass.len() == self.keys.len()
-            && self.counts.len() == self.keys.len()
-            && rows_are_sound(&self.counts)
-            && self.mass.iter().all(|mass| *mass > 0.0 && mass.is_finite())
-            && axis::are_sound(&self.axes)
-            && self.keys.is_sorted_by(|a, b| a < b)
-            && self.keys.iter().all(|key| {
-                key.len() == self.axes.len()
-                    && key.iter().zip(&self.axes).all(|(p, axis)| *p < axis.len())
-            })
-            && (self.ends.is_empty() || self.spans_are_sound())
-    }
-
-    /// Whether cells that span several positions do so along bins, and none meets another.
-    fn spans_are_sound(&self) -> bool {
-        let spans = |low: u32, high: u32, axis: &Axis| {
-            low == high || (low < high && axis.bins().is_some_and(|bins| high < bins))
-        };
-        self.ends.len() == self.keys.len()
-            && self.keys.iter().zip(&self.ends).all(|(low, high)| {
-                let mut axes = low.iter().zip(high).zip(&self.axes);
-                high.len() == low.len() && axes.all(|((l, h), axis)| spans(*l, *h, axis))
-            })
-            && Tree::new(&self.axes, &self.keys, &self.ends).is_some()
-    }
 }
 
 /// Places of the keys of cuts among the cells of a partition.
@@ -757,14 +703,6 @@ impl Places<'_> {
         let value = |axis: usize| self.cuts.value(axis, own[axis]);
         Ok(Place::Mixture(self.partition.stand_in(&key, &value)?))
     }
-}
-
-/// Whether a table can have so many rows in its cells.
-pub(crate) fn rows_are_sound(counts: &[usize]) -> bool {
-    let rows = counts
-        .iter()
-        .try_fold(0usize, |sum, count| sum.checked_add(*count));
-    rows.is_some_and(|rows| rows <= MOST_ROWS)
 }
 
 /// A row's value on an axis, in words.

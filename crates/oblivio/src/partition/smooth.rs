@@ -1,7 +1,7 @@
 //! Features of the sensitive values on which a conditional mean is regressed: smooth ones, the columns themselves, or cells.
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use faer::{Mat, MatRef, Side};
 use oblivio_base::column::LevelMap;
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::derived::Derived;
 use super::{Estimator, Missing, Partition, PartitionRule, Policies, Uses};
-use crate::sensitive::{Kind, MOST_COLUMNS, Sensitive};
+use crate::sensitive::{Kind, Sensitive};
 
 /// The most landmarks among the sensitive values.
-const MOST_LANDMARKS: usize = 128;
+pub(super) const MOST_LANDMARKS: usize = 128;
 /// The most features of a regression on S: it solves as many equations.
 const MOST_FEATURES: usize = 1 << 12;
 /// Landmarks stop where they explain this share of every row.
@@ -32,7 +32,7 @@ const CHUNK: usize = 512;
 pub struct Smooth {
     /// One, or two where a legitimate factor is controlled for.
     pub blocks: Vec<Block>,
-    /// What is done with values that have no place.
+    /// The rules for values without a place.
     pub policies: Policies,
 }
 
@@ -332,27 +332,6 @@ impl Smooth {
         let gram = &weighted * centred.transpose();
         self.solve(gram.as_ref(), weighted.as_ref())
     }
-
-    /// Refuses what cannot have come from a fit (a damaged or hostile file).
-    pub(crate) fn is_sound(&self) -> bool {
-        let sound = |block: &Block| {
-            let source = match &block.source {
-                Source::Cells(partition) => partition.smooth.is_none() && partition.is_sound(),
-                Source::Columns(coordinates) => coordinates.is_sound(),
-                Source::Kernel(features) => features.on.is_sound(),
-            };
-            source
-                && block.len() > 0
-                && block.centre.iter().all(|v| v.is_finite())
-                && block.centre.len() == block.len()
-                && block.ridge >= 0.0
-                && block.ridge.is_finite()
-                && block.sign.abs() == 1.0
-        };
-        (1..=2).contains(&self.blocks.len())
-            && self.blocks.iter().all(sound)
-            && check_features(self.len()).is_ok()
-    }
 }
 
 impl Block {
@@ -488,18 +467,6 @@ impl From<Landmarks> for KernelFeatures {
 }
 
 impl Landmarks {
-    /// Refuses what cannot have come from a fit (a damaged or hostile file).
-    fn is_sound(&self) -> bool {
-        let (dim, count) = (self.coordinates.len(), self.len());
-        self.coordinates.is_sound()
-            && self.gamma.is_finite()
-            && self.gamma >= 0.0
-            && dim > 0
-            && (1..=MOST_LANDMARKS).contains(&count)
-            && count * dim == self.values.len()
-            && self.values.iter().all(|v| v.is_finite())
-    }
-
     /// The factor L of their kernel matrix, row after row.
     fn factor(&self) -> Vec<f64> {
         let count = self.len();
@@ -521,7 +488,7 @@ impl Landmarks {
         factor
     }
 
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.values.len() / self.coordinates.len().max(1)
     }
 
@@ -655,17 +622,6 @@ impl Coordinates {
             at += coordinate.len();
         }
         Ok(points)
-    }
-
-    fn is_sound(&self) -> bool {
-        let sound = |coordinate: &Coordinate| match &coordinate.form {
-            Form::Categories { .. } => coordinate.len() > 0,
-            Form::Number { mean, scale, .. } => {
-                mean.is_finite() && scale.is_finite() && *scale > 0.0
-            }
-        };
-        let names: HashSet<&str> = self.names().collect();
-        names.len() == self.0.len() && self.0.len() <= MOST_COLUMNS && self.0.iter().all(sound)
     }
 }
 

@@ -372,7 +372,7 @@ mod merging {
         ) {
             let table = rows.table();
             let partition = fit(&rule(binning, cells, least), &table);
-            prop_assert!(partition.is_sound());
+            prop_assert!(partition.check_read().is_ok());
             let assignment = partition.assign(&table).unwrap();
             prop_assert!(assignment.mixtures.is_empty());
             let mut counts = vec![0; partition.len()];
@@ -427,7 +427,7 @@ mod merging {
             let partition = fit(&rule(Binning::Uniform, 5, least), &rows.table());
             let text = serde_json::to_string(&partition).unwrap();
             let read: Partition = serde_json::from_str(&text).unwrap();
-            prop_assert!(read.is_sound());
+            prop_assert!(read.check_read().is_ok());
             prop_assert_eq!(&read, &partition);
             prop_assert_eq!(read.assign(&rows.table()), partition.assign(&rows.table()));
         }
@@ -528,11 +528,11 @@ mod merging {
     fn damaged_spans_are_refused() {
         let (rule, table) = ages(&[21.0, 22.0, 33.0, 55.0, 65.0, 66.0]);
         let sound = fit(&rule, &table);
-        assert!(sound.is_sound());
+        assert!(sound.check_read().is_ok());
         let with = |change: &dyn Fn(&mut Vec<Vec<u32>>)| {
             let mut damaged = sound.clone();
             change(&mut damaged.ends);
-            damaged.is_sound()
+            damaged.check_read().is_ok()
         };
         assert!(!with(&|ends| ends[0][0] = 1), "cells meet");
         assert!(!with(&|ends| ends[1][0] = 0), "ends before it begins");

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+pub(crate) use oblivio_base::error::require;
 use oblivio_base::{Error, Points, Result};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -40,7 +41,7 @@ struct Version {
 pub trait Codec: Sized {
     /// The value that a file holds.
     type Value;
-    /// What is needed together with the file.
+    /// The values needed together with the file.
     type Context<'c>;
 
     /// The bytes of the file. The same value gives the same bytes.
@@ -201,15 +202,6 @@ fn text_of(bytes: &[u8]) -> Result<String> {
         .and_then(|entries| entries.get(KEY))
         .cloned()
         .ok_or_else(|| invalid("it is a safetensors file but not one of oblivio's"))
-}
-
-/// Refuses a file of which something does not hold.
-pub fn require(holds: bool, what: &str) -> Result<()> {
-    if holds {
-        Ok(())
-    } else {
-        Err(invalid(format!("{what} makes no sense")))
-    }
 }
 
 pub(crate) fn invalid(problem: impl std::fmt::Display) -> Error {

@@ -70,10 +70,8 @@ impl<'m> FeaturesFile<'m> {
         check_strength(cells.strength)?;
         let partition = &cells.partition;
         let [number, count] = [means.shape[0], means.shape[1]];
-        require(
-            partition.is_sound() && partition.len() == number,
-            "its partition",
-        )?;
+        partition.check_read()?;
+        require(partition.len() == number, "its partition")?;
         let features = partition.smooth().map_or(0, Smooth::len);
         require(
             features.checked_mul(count) == Some(directions.values.len()),
@@ -114,7 +112,7 @@ impl Codec for FeaturesFile<'_> {
             cells,
         } = self.header;
         let kernel: Kernel = kernel.parse()?;
-        require(encoder.is_sound(), "the encoding of its columns")?;
+        encoder.check_read()?;
         let points = self.landmarks.into_points()?;
         let dim = points.dim();
         let basis = Basis::new(kernel, points, basis);

@@ -58,7 +58,7 @@ impl IntervalsHeader {
                 sizes: own_sizes.to_vec(),
                 mass: own_mass.to_vec(),
             };
-            require(residuals.is_sound(), "its intervals")?;
+            residuals.check_read()?;
             found.push(residuals);
         }
         Ok(Intervals {

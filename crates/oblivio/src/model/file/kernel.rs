@@ -131,11 +131,12 @@ impl Codec for KernelFile<'_> {
             cells,
         } = self.header;
         let kernel: Kernel = kernel.parse()?;
+        encoder.check_read()?;
         require(
-            encoder.is_sound() && self.reference.shape[1] == encoder.width(),
+            self.reference.shape[1] == encoder.width(),
             "the encoding of its columns",
         )?;
-        require(partition.is_sound(), "its partition")?;
+        partition.check_read()?;
         let own = Own {
             kernel,
             points: self.reference.into_points()?,

@@ -5,7 +5,7 @@
 //!
 //! | kind | value | schema |
 //! |---|---|---|
-//! | `ridge`, `classifier` | [`Model`](crate::Model) | `model.rs`, with `intervals.rs` |
+//! | `ridge`, `classifier` | [`Model`](crate::Model) | `model.rs`, with `fallback.rs` and `intervals.rs` |
 //! | `features` | [`Transformer`](crate::Transformer) | `features.rs` |
 //! | `kernel` | [`KernelModel`](crate::model::KernelModel) | `kernel.rs` |
 //! | `moments`, `checkpoint` | [`Moments`](crate::moments::Moments), [`Checkpoint`](crate::model::Checkpoint) | `moments.rs`, with `sums.rs` |
@@ -15,6 +15,7 @@
 //! give their fields; an exporter can read them: the features of a regression on S are [`Smooth`].
 
 pub(crate) mod container;
+mod fallback;
 mod features;
 mod intervals;
 mod kernel;

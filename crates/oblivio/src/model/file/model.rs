@@ -5,10 +5,10 @@ use std::sync::Arc;
 use oblivio_base::choice::check_strength;
 use oblivio_base::{Encoder, Result};
 use oblivio_kernels::{Basis, Kernel, Shape};
-use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
 use super::container::{Codec, Tensor, kind_of, read, require, write};
+use super::fallback::{Fallback, FallbackTensors};
 use super::intervals::IntervalsHeader;
 use crate::align::Alignment;
 use crate::classes::Classes;
@@ -32,13 +32,6 @@ struct ModelFile<'m> {
     fallback: Option<FallbackTensors<'m>>,
     intervals: Option<Tensor<'m>>,
     fallback_intervals: Option<Tensor<'m>>,
-}
-
-/// The numbers of the models for rows without sensitive values.
-struct FallbackTensors<'m> {
-    coefficients: Tensor<'m>,
-    /// Absent if they have the points of the scores.
-    points: Option<Tensor<'m>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -65,15 +58,6 @@ struct Header {
     intervals: Option<IntervalsHeader>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fallback_intervals: Option<IntervalsHeader>,
-}
-
-/// The models for rows without sensitive values, apart from their tensors.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct Fallback {
-    intercepts: Vec<f64>,
-    /// Whether they have points of their own, or the points of the scores.
-    own_points: bool,
 }
 
 /// A score, apart from its tensors.
@@ -104,10 +88,6 @@ impl Model {
     /// Reads a model file, trusting nothing in it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         ModelFile::decode(bytes, ())
-    }
-
-    fn fallbacks(&self) -> impl Iterator<Item = &Predictor> {
-        self.scorers.iter().filter_map(Predictor::fallback)
     }
 }
 
@@ -176,8 +156,7 @@ impl Codec for ModelFile<'_> {
             &self.smooth,
         ];
         let fallback = self.fallback.iter();
-        let fallback =
-            fallback.flat_map(|own| std::iter::once(&own.coefficients).chain(&own.points));
+        let fallback = fallback.flat_map(FallbackTensors::all);
         let intervals = self.intervals.iter().chain(&self.fallback_intervals);
         let tensors = always.into_iter().chain(fallback).chain(intervals);
         write(self.kind(), &self.header, tensors)
@@ -192,6 +171,9 @@ impl Codec for ModelFile<'_> {
             classifies == header.classes.is_some(),
             "the number of its classes",
         )?;
+        if classifies {
+            header.has_no_intervals()?;
+        }
         let fallback = header.fallback.as_ref();
         let intervals = |own: &Option<IntervalsHeader>, name| {
             let read = own.as_ref().map(|_| Tensor::read_vector(&tensors, name));
@@ -255,15 +237,10 @@ impl Codec for ModelFile<'_> {
 }
 
 impl ModelFile<'_> {
-    /// Attaches the stored intervals to a regression and to its fallback. Classifiers have no intervals.
+    /// Attaches the stored intervals to a regression and to its fallback.
     fn attach_intervals(&self, scorers: &mut [Predictor]) -> Result<()> {
         let cells = self.header.partition().map_or(0, Partition::len).max(1);
-        let [scorer] = scorers else {
-            return self.has_no_intervals();
-        };
-        if self.header.classes.is_some() {
-            return self.has_no_intervals();
-        }
+        let scorer = &mut scorers[0];
         if let (Some(own), Some(numbers)) = (&self.header.intervals, &self.intervals) {
             scorer.intervals = Some(own.check(numbers, cells)?);
         }
@@ -277,23 +254,12 @@ impl ModelFile<'_> {
         }
         Ok(())
     }
-
-    fn has_no_intervals(&self) -> Result<()> {
-        require(
-            self.header.intervals.is_none() && self.header.fallback_intervals.is_none(),
-            "the number of its intervals",
-        )
-    }
 }
 
 impl Header {
     fn new(model: &Model, fallback: Option<&FallbackTensors>) -> Self {
         let first = model.predictor();
         let others = model.scorers[1..].iter();
-        let fallback = fallback.map(|tensors| Fallback {
-            intercepts: model.fallbacks().map(|f| f.intercept).collect(),
-            own_points: tensors.points.is_some(),
-        });
         let of_fallback = first.fallback().and_then(Predictor::intervals);
         Self {
             kernel: first.basis.kernel().to_string(),
@@ -309,10 +275,18 @@ impl Header {
             alignment: first.alignment.clone(),
             classes: model.classes.clone(),
             others: others.map(Score::new).collect(),
-            fallback,
+            fallback: fallback.map(|tensors| Fallback::new(model, tensors)),
             intervals: first.intervals().map(IntervalsHeader::new),
             fallback_intervals: of_fallback.map(IntervalsHeader::new),
         }
+    }
+
+    /// Refuses intervals of a classifier.
+    fn has_no_intervals(&self) -> Result<()> {
+        require(
+            self.intervals.is_none() && self.fallback_intervals.is_none(),
+            "the number of its intervals",
+        )
     }
 
     fn partition(&self) -> Option<&Partition> {
@@ -334,21 +308,23 @@ impl Header {
     fn check(&self, scores: &[Score]) -> Result<()> {
         let finite = |score: &Score| score.intercept.is_finite() && score.mean.is_finite();
         require(scores.iter().all(finite), "its intercept or mean")?;
-        require(self.encoder.is_sound(), "the encoding of its columns")?;
+        self.encoder.check_read()?;
         let classes = self.classes.as_ref();
         require(
-            classes.map_or(1, Classes::decisions) == scores.len()
-                && classes.is_none_or(Classes::is_sound),
+            classes.map_or(1, Classes::decisions) == scores.len(),
             "the number of its classes",
         )?;
+        classes.map_or(Ok(()), Classes::check_read)?;
         if let Some(cells) = &self.cells {
             check_strength(cells.strength)?;
-            require(cells.partition.is_sound(), "its partition")?;
+            cells.partition.check_read()?;
         }
-        let mut alignments = scores.iter().filter_map(|score| score.alignment.as_ref());
-        require(alignments.all(|own| self.fits(own)), "its alignment")?;
+        for alignment in scores.iter().filter_map(|score| score.alignment.as_ref()) {
+            alignment.check_read()?;
+            require(self.fits(alignment), "its alignment")?;
+        }
         let cells = self.partition().map_or(0, Partition::len);
-        require(self.card.is_sound(cells, scores.len()), "its history")
+        self.card.check_read(cells, scores.len())
     }
 
     /// Whether an alignment goes by the S of the offsets.
@@ -356,12 +332,11 @@ impl Header {
         let Some(partition) = self.partition() else {
             return false;
         };
-        let known = match (alignment.cells(), partition.smooth()) {
+        match (alignment.cells(), partition.smooth()) {
             (Some(known), None) => known <= partition.len(),
             (None, Some(smooth)) => alignment.features() == Some(smooth.len()),
             _ => false,
-        };
-        known && alignment.is_sound()
+        }
     }
 }
 
@@ -407,61 +382,4 @@ fn smooth_offsets(
         by_cell: own[features..].to_vec(),
     };
     Ok(numbers.chunks(each).map(offsets).collect())
-}
-
-impl<'m> FallbackTensors<'m> {
-    fn new(model: &'m Model) -> Option<Self> {
-        let first = model.fallbacks().next()?;
-        let coefficients = model.fallbacks().flat_map(|f| &f.coefficients).copied();
-        let own_points = first.basis != model.predictor().basis;
-        let points = || Tensor::points("fallback-points", first.basis.points());
-        Some(Self {
-            coefficients: Tensor::vector(
-                "fallback-coefficients",
-                coefficients.collect::<Vec<f64>>(),
-            ),
-            points: own_points.then(points),
-        })
-    }
-
-    fn read(tensors: &SafeTensors, header: &Fallback) -> Result<Self> {
-        let points = header
-            .own_points
-            .then(|| Tensor::read_matrix(tensors, "fallback-points"));
-        Ok(Self {
-            coefficients: Tensor::read_vector(tensors, "fallback-coefficients")?,
-            points: points.transpose()?,
-        })
-    }
-
-    /// Attaches to every score its model for rows without sensitive values.
-    fn attach(self, header: &Fallback, scorers: &mut [Predictor]) -> Result<()> {
-        let mut basis = Arc::clone(&scorers[0].basis);
-        if let Some(points) = self.points {
-            require(points.shape[1] == basis.dim(), "the points of its fallback")?;
-            let kernel = basis.kernel().clone();
-            basis = Basis::new(kernel, points.into_points()?, basis.shape()).into();
-        }
-        let (count, coefficients) = (basis.len(), self.coefficients.values);
-        require(
-            count > 0
-                && header.intercepts.len() == scorers.len()
-                && header.intercepts.iter().all(|c| c.is_finite())
-                && count.checked_mul(scorers.len()) == Some(coefficients.len()),
-            "its fallback",
-        )?;
-        let own = header.intercepts.iter().zip(coefficients.chunks(count));
-        for (scorer, (intercept, coefficients)) in scorers.iter_mut().zip(own) {
-            scorer.fallback = Some(Box::new(Predictor {
-                basis: Arc::clone(&basis),
-                coefficients: coefficients.to_vec(),
-                intercept: *intercept,
-                offsets: None,
-                alignment: None,
-                fallback: None,
-                intervals: None,
-            }));
-        }
-        Ok(())
-    }
 }

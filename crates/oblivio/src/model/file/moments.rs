@@ -162,8 +162,9 @@ impl Codec for CheckpointFile<'_> {
     fn check(self, (): ()) -> Result<Checkpoint> {
         let header = self.header;
         let plan = Arc::new(header.plan.check(self.plan)?);
+        header.encoder.check_read()?;
         require(
-            header.encoder.is_sound() && header.encoder.width() == plan.map.basis().dim(),
+            header.encoder.width() == plan.map.basis().dim(),
             "the encoding of its columns",
         )?;
         let gather = match (header.gather, self.reference) {

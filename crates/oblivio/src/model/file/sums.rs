@@ -77,10 +77,10 @@ impl PlanHeader {
         } = tensors;
         let kernel: Kernel = self.kernel.parse()?;
         let sound = match &self.sensitive {
-            SensitivePlan::Cells(cuts) => cuts.is_sound(&[]),
+            SensitivePlan::Cells(cuts) => cuts.check_read(&[]).is_ok(),
             SensitivePlan::Features { ridge, .. } => *ridge >= 0.0 && ridge.is_finite(),
             SensitivePlan::Smooth(partition) => {
-                partition.is_sound() && partition.smooth().is_some()
+                partition.check_read().is_ok() && partition.smooth().is_some()
             }
         };
         let basis = Basis::new(kernel, landmarks.into_points()?, self.basis);
@@ -196,10 +196,9 @@ impl SumsHeader {
     fn check_counts(&self) -> Result<()> {
         let (placed, uses) = &self.placed;
         let mut counts = placed.iter().chain([&self.rows]);
-        require(
-            counts.all(|count| *count <= MOST_ROWS) && uses.is_sound(),
-            "the number of its rows",
-        )
+        let known = counts.all(|count| *count <= MOST_ROWS);
+        require(known, "the number of its rows")?;
+        uses.check_read()
     }
 
     pub(super) fn check(self, tensors: SumsTensors, plan: &Arc<Plan>) -> Result<Moments> {
@@ -267,10 +266,8 @@ fn cells(
     (rows, width): (usize, usize),
 ) -> Result<SensitiveSums> {
     shape(sums.len().is_multiple_of(width) && sums.len() / width <= keys.len())?;
-    require(
-        cuts.is_sound(&keys) && planned.clone().join(&cuts).is_some(),
-        "its cells",
-    )?;
+    cuts.check_read(&keys)?;
+    require(planned.clone().join(&cuts).is_some(), "its cells")?;
     let counted = counts.iter().try_fold(0usize, |sum, c| sum.checked_add(*c));
     match Slots::of(cuts.names().count(), &keys, counts) {
         Some(slots) if counted == Some(rows) => Ok(SensitiveSums::Cells { cuts, slots, sums }),
