@@ -1,6 +1,11 @@
 //! The `oblivio` program: tables in, the engine's work, tables and reports out.
 //!
-//! [`run`] is the whole program, so that the Python package can offer the same command.
+//! [`run`] is the whole program, so that the Python package can offer the same command. It imports every crate but the experiments, the
+//! tests' crates and the Python extension. Files are written under a temporary name and renamed.
+//!
+//! ```
+//! assert_eq!(oblivio_cli::run(["oblivio", "--version"].map(Into::into)), 0);
+//! ```
 
 mod args;
 mod cmd;

@@ -2,6 +2,15 @@
 //!
 //! An input is known by its target and its number: the number is the seed. [`fuzz`] makes inputs, hands them to a reader and
 //! fails if the reader panics, takes too long, or holds memory out of proportion to the input.
+//!
+//! It imports no crate of oblivio: a reader is a function of bytes.
+//!
+//! ```
+//! let document = serde_json::json!({ "rows": 3 });
+//! for (name, damaged) in oblivio_fuzz::edits(&document) {
+//!     assert_ne!(damaged, document, "{name}");
+//! }
+//! ```
 
 mod document;
 mod file;

@@ -23,7 +23,8 @@
 //! # Ok::<(), oblivio::Error>(())
 //! ```
 //!
-//! Names and values come from data and are shown as text, whatever they hold.
+//! It imports `oblivio-release`, `oblivio-audit`, `oblivio` and `oblivio-base`. It shows numbers and computes none. Names and values come
+//! from data and are shown as text, whatever they hold.
 
 mod answer;
 mod bounds;

@@ -7,5 +7,3 @@ pub use crate::align::smooth::Regression;
 pub use crate::conditioning::{Observed, Of};
 // The container of every model file; a release is one.
 pub use crate::model::file::container::{Tensor, read, write};
-// A regression on S, for columns in place of scores.
-pub use crate::partition::smooth::Smooth;

@@ -114,6 +114,19 @@ pub fn hidden(sources: &[Source]) -> Vec<String> {
         .collect()
 }
 
+/// The names that sibling crates alone may use.
+pub fn sibling(sources: &[Source]) -> Vec<String> {
+    let files = [
+        "crates/oblivio/src/sibling.rs",
+        "crates/oblivio-audit/src/sibling.rs",
+    ];
+    let named = |file| {
+        let names = exported(sources, file);
+        names.into_iter().map(move |name| format!("{file}: {name}"))
+    };
+    files.into_iter().flat_map(named).collect()
+}
+
 /// Functions with this name.
 pub fn functions(sources: &[Source], name: &str) -> Vec<String> {
     let declared = |line: &str| {
