@@ -50,10 +50,7 @@ impl Census {
         let (points, watch) = (self.points.clone(), Watch::default());
         let mean =
             ConditionalMean::estimate(rbf(GAMMA), points, cells.clone(), &ones, &mass, &watch)?;
-        let assignment = Assignment {
-            cells,
-            ..Assignment::default()
-        };
+        let assignment = Assignment::from_cells(cells);
         let map = ObliviousMap::new(mean, 1.0)?;
         let shifts: Shifts = map.shifts(map.mean().at_reference(&watch)?.as_ref(), &assignment);
         FeatureGram::oblivious(&map, &self.points, &assignment, &shifts).lower(&watch)

@@ -96,10 +96,7 @@ fn oblivious_matrix(folder: &Path) -> Result<()> {
     let (kernel, watch, rows) = (rbf(0.1), Watch::default(), points.len());
     let cells: Vec<u32> = (0..rows).map(|i| (i * 10 / rows) as u32).collect();
     let mass = vec![rows as f64 / 10.0; 10];
-    let assignment = Assignment {
-        cells: cells.clone(),
-        ..Assignment::default()
-    };
+    let assignment = Assignment::from_cells(cells.clone());
     let estimate = || {
         ConditionalMean::estimate(
             kernel.clone(),

@@ -20,10 +20,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     let reference = matrix(&folder.join("projection_reference.f64"), DIM)?;
     let reference_cells = cells(&folder.join("projection_reference_cells.f64"));
     let points = matrix(&folder.join("projection_x.f64"), DIM)?;
-    let rows = Assignment {
-        cells: cells(&folder.join("projection_cells.f64")),
-        ..Assignment::default()
-    };
+    let rows = Assignment::from_cells(cells(&folder.join("projection_cells.f64")));
     let mut mass = vec![0.0; 4];
     for cell in &reference_cells {
         mass[*cell as usize] += 1.0;

@@ -154,7 +154,7 @@ fn truth(model: &Model, rest: &[Column], threshold: f64) -> Result<f64> {
         .as_ref()
         .context("there are no cells")?;
     let (mut inside, mut all) = ([0.0; CELLS], [0.0; CELLS]);
-    for (score, cell) in prediction.scores.iter().zip(&assignment.cells) {
+    for (score, cell) in prediction.scores.iter().zip(assignment.codes()) {
         let cell = (*cell as usize).min(CELLS - 1);
         all[cell] += 1.0 / TRUTH as f64;
         inside[cell] += f64::from(u8::from(*score >= threshold)) / TRUTH as f64;

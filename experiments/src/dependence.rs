@@ -55,7 +55,7 @@ pub(super) fn correct(reference: &Scored, new: &Scored, rule: &PartitionRule) ->
         1.0,
     )?;
     let held_out = sensitive(new.s)?;
-    let cells = offsets.partition.assign(&held_out)?.cells;
+    let cells = offsets.partition.assign(&held_out)?.codes().to_vec();
     let (scores, _) = offsets.apply(&new.scores, &held_out)?;
     Ok(Corrected {
         before: measure(&new.scores, &cells, f64::INFINITY),

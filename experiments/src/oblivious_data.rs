@@ -5,7 +5,6 @@
 //! that rate.
 
 use anyhow::Result;
-use oblivio::partition::Assignment;
 use oblivio::predictor::Offsets;
 use oblivio::sensitive::Kind;
 use oblivio::{Column, ConditionalMean, Kernel, Partition, Watch};
@@ -112,7 +111,7 @@ fn trial(mix: f64, rows: usize, gamma: f64, seed: u64) -> Result<Trial> {
     let rule = bins(CELLS, -5.0, 5.0);
     let (partition, _) = Partition::fit(&rule, &sensitive, &ones)?;
     let assignment = partition.assign(&sensitive)?;
-    let (kernel, cells) = (Kernel::Gaussian { gamma }, assignment.cells.clone());
+    let (kernel, cells) = (Kernel::Gaussian { gamma }, assignment.codes().to_vec());
     let mass = partition.mass();
     let mean = ConditionalMean::estimate(kernel, points.clone(), cells, &ones, mass, &watch)?;
     let mut region = Region::of(&points);
@@ -124,10 +123,7 @@ fn trial(mix: f64, rows: usize, gamma: f64, seed: u64) -> Result<Trial> {
         .project(&points, &assignment, 1.0, &search, &watch)?
         .points;
     let some: Vec<usize> = (0..CERTIFIED).collect();
-    let few = Assignment {
-        cells: assignment.cells[..CERTIFIED].to_vec(),
-        ..Assignment::default()
-    };
+    let few = assignment.select(&some);
     let mut boxes = [0.0; 3];
     for (boxes, bound) in boxes.iter_mut().zip(BOUNDS) {
         let certify = Certify {

@@ -146,7 +146,7 @@ pub fn correlation_ratio(scores: &[f64], cells: &[u32]) -> CorrelationRatio {
 /// The mean score of each cell that has rows here; rows without a cell of their own come last.
 pub fn cell_means(scores: &[f64], assignment: &Assignment, partition: &Partition) -> Vec<CellMean> {
     let mut tally = Tally::new(partition.len());
-    tally.update(scores, &assignment.cells);
+    tally.update(scores, assignment.codes());
     tally.cell_means(partition)
 }
 

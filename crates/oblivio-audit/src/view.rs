@@ -49,7 +49,7 @@ impl View {
         let (partition, _) = Partition::fit(&rule, &sensitive, weights)?;
         Ok(Self {
             kinds: partition.columns().map(|(_, kind)| kind).collect(),
-            cells: partition.assign(&sensitive)?.cells,
+            cells: partition.assign(&sensitive)?.codes().to_vec(),
             labels: (0..partition.len()).map(|c| partition.label(c)).collect(),
             briefs: (0..partition.len()).map(|c| partition.brief(c)).collect(),
             columns,

@@ -235,7 +235,7 @@ impl Table {
         let mean = ConditionalMean::estimate(
             kernel.clone(),
             self.points.clone(),
-            partition.assign(sensitive).unwrap().cells,
+            partition.assign(sensitive).unwrap().codes().to_vec(),
             &self.weights,
             partition.mass(),
             &watch(),

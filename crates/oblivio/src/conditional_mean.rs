@@ -5,7 +5,7 @@ use faer::{Accum, Mat, MatRef, Par};
 use oblivio_base::{Points, Result, Watch};
 use oblivio_kernels::{Kernel, KernelMatrix};
 
-use crate::partition::{Assignment, Partition, Smooth};
+use crate::partition::{Assignment, DesignSums, Partition, Smooth};
 use crate::sensitive_free::Root;
 
 /// Reference rows handled at a time where memory is short.
@@ -224,7 +224,7 @@ impl ConditionalMean {
 
     /// The root of the weights of the means: the shares of the cells, or the second moments of the features of S.
     pub(crate) fn root(&self, assignment: &Assignment, weights: &[f64]) -> Result<Root> {
-        let Some(features) = &assignment.smooth else {
+        let Some(features) = assignment.matrix() else {
             return Ok(Root::of_shares(&self.shares));
         };
         let total: f64 = weights.iter().sum();
@@ -294,29 +294,9 @@ impl ConditionalMean {
         assignment: &Assignment,
         strength: f64,
     ) -> Vec<f64> {
-        let mut by_cell = vec![0.0; self.len()];
-        if let Some(features) = &assignment.smooth {
-            for (i, alpha) in coefficients.iter().enumerate() {
-                let row = features.col_as_slice(i);
-                by_cell
-                    .iter_mut()
-                    .zip(row)
-                    .for_each(|(sum, d)| *sum += alpha * d);
-            }
-        } else {
-            for (alpha, cell) in coefficients.iter().zip(&assignment.cells) {
-                match (*cell as usize).checked_sub(self.len()) {
-                    None => by_cell[*cell as usize] += alpha,
-                    Some(k) => {
-                        for (sum, weight) in by_cell.iter_mut().zip(&assignment.mixtures[k]) {
-                            *sum += alpha * weight;
-                        }
-                    }
-                }
-            }
-        }
-        let taken: Vec<f64> = by_cell.iter().map(|sum| strength * sum).collect();
-        self.expand_cells(&taken, strength * coefficients.iter().sum::<f64>())
+        let DesignSums { values, total } = assignment.sum(coefficients);
+        let taken: Vec<f64> = values.iter().map(|sum| strength * sum).collect();
+        self.expand_cells(&taken, strength * total)
     }
 
     /// The coefficients on the reference rows of $-\sum_c q_c\mu_c + q\,E_n\phi$; with $q = \sum_c q_c$ that is
@@ -348,8 +328,8 @@ impl Estimate {
         weights: &[f64],
         partition: &Partition,
     ) -> Result<(Self, Vec<f64>)> {
-        let (Some(smooth), Some(features)) = (&partition.smooth, &assignment.smooth) else {
-            let cells = assignment.cells.clone();
+        let (Some(smooth), Some(features)) = (&partition.smooth, assignment.matrix()) else {
+            let cells = assignment.codes().to_vec();
             return Ok(Self::cells(cells, weights, partition.mass()));
         };
         let estimate = Self::Smooth(smooth.weights(features.as_ref(), weights)?);

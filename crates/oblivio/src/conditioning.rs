@@ -272,10 +272,11 @@ impl<'a> Study<'a> {
         let sample = self.sample_of(columns)?;
         let rule = rule.of_columns(&sample);
         let (partition, _) = Partition::fit(&rule, &sample, &self.weights)?;
-        let cells = partition.assign(&sample)?.cells;
+        let assignment = partition.assign(&sample)?;
+        let cells = assignment.codes();
         let count = partition.len();
         let ridge = if rule.shrink {
-            self.left_out.noise_ratio(&cells, count)
+            self.left_out.noise_ratio(cells, count)
         } else {
             0.0
         };

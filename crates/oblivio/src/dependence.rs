@@ -37,9 +37,9 @@ impl Dependence {
         let groups = offsets.partition.len() + 1;
         let ratio = |scores: &[f64]| {
             let mut inside = vec![Spread::default(); groups];
-            for ((score, weight), cell) in scores.iter().zip(weights).zip(&assignment.cells) {
+            for ((score, weight), cell) in scores.iter().zip(weights).zip(assignment.cells()) {
                 // Rows without a cell of their own count as one.
-                inside[(*cell as usize).min(groups - 1)].add(*score, *weight);
+                inside[cell.unwrap_or(groups - 1)].add(*score, *weight);
             }
             let mut all = Spread::default();
             for group in &inside {

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatMut, MatRef, Par};
+use faer::{Mat, MatRef};
 use oblivio_base::choice::check_strength;
 use oblivio_base::{Error, Points, Result, Warning, Watch};
 use oblivio_kernels::gram::dot;
 use oblivio_kernels::{Components, FeatureMap, Gamma, Kernel};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::fit::Training;
@@ -21,9 +19,6 @@ use crate::predictor::Offsets;
 use crate::reference::Reference;
 use crate::sensitive::Sensitive;
 use crate::sensitive_free::{Removal, Restraint, Root};
-
-/// Rows worked on at a time; fixed, so that the result does not depend on the threads.
-const CHUNK: usize = 256;
 
 /// Oblivious features for a linear learner: $z(x, s) = f(x) - t\,(\bar f_{c(s)} - \bar f)$.
 ///
@@ -211,45 +206,16 @@ impl ObliviousFeatures {
             });
         };
         let assignment = cells.partition.assign(sensitive)?;
-        if assignment.cells.len() != points.len() {
+        if assignment.len() != points.len() {
             return Err(Error::Length {
                 what: "the sensitive part",
-                found: assignment.cells.len(),
+                found: assignment.len(),
                 needed: points.len(),
             });
         }
         let mut features = self.map.features(points, watch)?;
-        if let Some(smooth) = &assignment.smooth {
-            let width = self.map.len();
-            let directions = MatRef::from_column_major_slice(
-                &cells.directions,
-                width,
-                cells.directions.len() / width,
-            );
-            features
-                .par_chunks_mut(width * CHUNK)
-                .enumerate()
-                .for_each(|(block, rows)| {
-                    let number = rows.len() / width;
-                    matmul(
-                        MatMut::from_column_major_slice_mut(rows, width, number),
-                        Accum::Add,
-                        directions,
-                        smooth.subcols(block * CHUNK, number),
-                        -cells.strength,
-                        Par::Seq,
-                    );
-                });
-            return Ok((features, Some(assignment)));
-        }
-        let shifts = cells.shifts(&assignment, self.map.len());
-        features
-            .par_chunks_mut(self.map.len())
-            .zip(&assignment.cells)
-            .for_each(|(row, cell)| {
-                let shift = &shifts[*cell as usize];
-                row.iter_mut().zip(shift).for_each(|(f, s)| *f -= s);
-            });
+        let shifts = cells.shifts(assignment.mixtures(), self.map.len());
+        assignment.subtract(cells.strength, shifts.as_ref(), &mut features);
         Ok((features, Some(assignment)))
     }
 }
@@ -299,7 +265,7 @@ impl CellShifts {
             let removal = Removal::new(gram.as_ref(), &root, restraint, knobs)?;
             return Ok((removal.matrix(shifts), shifts.to_owned()));
         }
-        let shifts = self.deltas(width);
+        let shifts = self.shifts(&[], width);
         let gram = shifts.transpose() * &shifts;
         let mass = self.partition.mass();
         let total: f64 = mass.iter().sum();
@@ -309,21 +275,13 @@ impl CellShifts {
         Ok((removal.matrix(shifts.as_ref()), shifts))
     }
 
-    /// The shift of every cell, one in each column.
-    fn deltas(&self, width: usize) -> Mat<f64> {
-        let none = Assignment::default();
-        let whole = Self {
-            strength: 1.0,
-            ..self.clone()
-        };
-        let shifts = whole.shifts(&none, width);
-        Mat::from_fn(width, shifts.len(), |k, c| shifts[c][k])
-    }
-
-    /// t times the shift of every cell, then of every mixture.
-    pub(crate) fn shifts(&self, assignment: &Assignment, width: usize) -> Vec<Vec<f64>> {
-        let total: f64 = self.partition.mass().iter().sum();
-        let shares: Vec<f64> = self.partition.mass().iter().map(|m| m / total).collect();
+    /// The directions of a design, one in each column: the shifts of every cell, then of every mixture; or β.
+    pub(crate) fn shifts(&self, mixtures: &[Vec<f64>], width: usize) -> Mat<f64> {
+        if !self.directions.is_empty() {
+            let count = self.directions.len() / width;
+            return MatRef::from_column_major_slice(&self.directions, width, count).to_owned();
+        }
+        let shares = self.partition.shares();
         let combine = |weights: &[f64]| {
             let mut sum = vec![0.0; width];
             for (weight, mean) in weights.iter().zip(self.means.chunks(width)) {
@@ -332,13 +290,13 @@ impl CellShifts {
             sum
         };
         let overall = combine(&shares);
-        let less_overall = |mean: Vec<f64>| -> Vec<f64> {
-            let pairs = mean.iter().zip(&overall);
-            pairs.map(|(m, o)| self.strength * (m - o)).collect()
-        };
-        let cells = self.means.chunks(width).map(<[f64]>::to_vec);
-        let mixtures = assignment.mixtures.iter().map(|weights| combine(weights));
-        cells.chain(mixtures).map(less_overall).collect()
+        let mixed: Vec<Vec<f64>> = mixtures.iter().map(|weights| combine(weights)).collect();
+        let means: Vec<&[f64]> = self
+            .means
+            .chunks(width)
+            .chain(mixed.iter().map(|m| &m[..]))
+            .collect();
+        Mat::from_fn(width, means.len(), |k, c| means[c][k] - overall[k])
     }
 }
 
@@ -376,10 +334,10 @@ mod tests {
         let (fitted, _) = settings.fit(training, &watch).unwrap();
         let plain = fitted.map().features(&points, &watch).unwrap();
         let (after, cells) = fitted.transform(&points, Some(&sensitive), &watch).unwrap();
-        let cells = cells.unwrap().cells;
+        let cells = cells.unwrap();
         let gap = |features: &[f64], k: usize| {
             let mean = |cell: u32| {
-                let rows: Vec<usize> = (0..60).filter(|&i| cells[i] == cell).collect();
+                let rows: Vec<usize> = (0..60).filter(|&i| cells.codes()[i] == cell).collect();
                 rows.iter().map(|i| features[i * 10 + k]).sum::<f64>() / rows.len() as f64
             };
             (mean(0) - mean(1)).abs()

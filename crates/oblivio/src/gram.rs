@@ -6,8 +6,8 @@ use oblivio_kernels::gram::dot;
 use oblivio_kernels::kernel::{Span, Tile};
 use oblivio_kernels::{Gram, Kernel, KernelGram, Lower};
 
-use crate::oblivious::{Correction, ObliviousMap, Shifts};
-use crate::partition::Assignment;
+use crate::oblivious::{ObliviousMap, Shifts};
+use crate::partition::{Assignment, Correction};
 
 /// A kernel matrix, perhaps with a correction of low rank.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use faer::{Col, Mat};
+use faer::Col;
 use oblivio_base::choice::check_strength;
 use oblivio_base::error::require;
 use oblivio_base::{Error, Points, Result, Warning, Watch};
@@ -129,11 +129,11 @@ impl Offsets {
     /// Takes t times the offset of each row's cell off its score.
     pub fn apply(&self, scores: &[f64], sensitive: &Sensitive) -> Result<(Vec<f64>, Uses)> {
         let assignment = self.partition.assign(sensitive)?;
-        if assignment.cells.len() != scores.len() {
+        if assignment.len() != scores.len() {
             return Err(Error::Length {
                 what: "the scores",
                 found: scores.len(),
-                needed: assignment.cells.len(),
+                needed: assignment.len(),
             });
         }
         let rows = scores.iter().enumerate();
@@ -177,7 +177,7 @@ impl Offsets {
         assignment: &Assignment,
         weights: &[f64],
     ) -> Result<Self> {
-        let regression = match (&partition.smooth, &assignment.smooth) {
+        let regression = match (&partition.smooth, assignment.matrix()) {
             (Some(smooth), Some(features)) => {
                 let influence = smooth.weights(features.as_ref(), weights)?;
                 let h = Col::from_fn(values.len(), |i| values[i]);
@@ -247,19 +247,11 @@ impl Offsets {
 
     /// $\sum_c (w_c - p_c)\,m_c$ for a row of weights w over the cells, $m_c = b_c + m$ being the means of h.
     pub(crate) fn of(&self, assignment: &Assignment, row: usize) -> f64 {
-        if let (Some(smooth), Some(features)) = (&self.smooth, &assignment.smooth) {
-            let pairs = smooth.values.iter().zip(features.col_as_slice(row));
-            return pairs.map(|(v, d)| v * d).sum();
-        }
-        let cell = assignment.cells[row] as usize;
-        match cell.checked_sub(self.by_cell.len()) {
-            None => self.by_cell[cell],
-            Some(k) => {
-                let weights = &assignment.mixtures[k];
-                let inside: f64 = weights.iter().zip(&self.by_cell).map(|(w, b)| w * b).sum();
-                inside + (weights.iter().sum::<f64>() - 1.0) * self.mean
-            }
-        }
+        let values = match &self.smooth {
+            Some(smooth) if !assignment.is_for_reports() => &smooth.values,
+            _ => &self.by_cell,
+        };
+        assignment.offset(row, values, self.mean)
     }
 }
 
@@ -271,9 +263,9 @@ pub(crate) fn cell_means(
     weights: &[f64],
 ) -> Vec<f64> {
     let mut means = vec![0.0; partition.len()];
-    for (i, cell) in assignment.cells.iter().enumerate() {
-        if let Some(mean) = means.get_mut(*cell as usize) {
-            *mean += weights[i] * values[i];
+    for (i, cell) in assignment.cells().enumerate() {
+        if let Some(cell) = cell {
+            means[cell] += weights[i] * values[i];
         }
     }
     for (mean, mass) in means.iter_mut().zip(partition.mass()) {
@@ -418,12 +410,11 @@ impl Predictor {
                         needed: points.len(),
                     });
                 }
-                let complete = offsets.partition.complete(sensitive)?;
-                let left = complete.len() < points.len();
-                if left && !self.needs_sensitive() {
-                    return self.predict_apart(points, sensitive, &complete, watch);
-                }
-                Some(offsets.partition.assign(sensitive)?)
+                Some(if self.needs_sensitive() {
+                    offsets.partition.assign(sensitive)?
+                } else {
+                    offsets.partition.assign_all(sensitive)?
+                })
             }
             (Some(offsets), None) if self.reads_sensitive() => {
                 if let Some(fallback) = &self.fallback {
@@ -446,14 +437,37 @@ impl Predictor {
             }
             None => before.clone(),
         };
-        let uses = assignment.as_ref().map_or(Uses::default(), |a| a.uses);
-        Ok(Prediction {
+        let prediction = Prediction {
             before,
             scores,
+            uses: assignment.as_ref().map_or(Uses::default(), |a| a.uses),
             assignment,
-            uses,
             apart: Vec::new(),
-        })
+        };
+        self.with_missing_scored(prediction, points, watch)
+    }
+
+    /// Scores the rows that miss a sensitive value by the fallback. Without one, nothing is taken off any row.
+    fn with_missing_scored(
+        &self,
+        mut prediction: Prediction,
+        points: &Points,
+        watch: &Watch,
+    ) -> Result<Prediction> {
+        let assignment = prediction.assignment.as_ref();
+        let missing = assignment.map_or(Vec::new(), Assignment::missing);
+        if missing.is_empty() {
+            return Ok(prediction);
+        }
+        if let Some(fallback) = &self.fallback {
+            let scores = fallback.expansion_at(&points.select(&missing), watch)?;
+            for (&row, score) in missing.iter().zip(scores) {
+                prediction.before[row] = score;
+                prediction.scores[row] = score;
+            }
+            prediction.apart = missing;
+        }
+        Ok(prediction)
     }
 
     /// h(x) − t b(s), before any alignment.
@@ -486,9 +500,9 @@ impl Predictor {
             Some(rule) if rule.strength > 0.0 && self.offsets.is_some() => {
                 let scores = self.less_offsets(before, assignment);
                 let (given, ridge) = given(assignment, self.partition());
-                // A row of which nothing is known has no say.
+                // Rows with unknown S get weight 0.
                 let weight = |row: usize| {
-                    let counts = !assignment.has_no_place(row);
+                    let counts = !assignment.is_unknown(row);
                     if counts { weights[row] } else { 0.0 }
                 };
                 let weights: Vec<f64> = (0..weights.len()).map(weight).collect();
@@ -505,64 +519,5 @@ impl Predictor {
         if let Some(alignment) = &mut self.alignment {
             alignment.shift(-threshold);
         }
-    }
-
-    /// The prediction of rows some of which miss a sensitive value: `complete` are the others.
-    fn predict_apart(
-        &self,
-        points: &Points,
-        sensitive: &Sensitive,
-        complete: &[usize],
-        watch: &Watch,
-    ) -> Result<Prediction> {
-        let mut is_complete = vec![false; points.len()];
-        for &row in complete {
-            is_complete[row] = true;
-        }
-        let rest: Vec<usize> = (0..points.len()).filter(|&i| !is_complete[i]).collect();
-        // What takes nothing off needs no other model.
-        let other = self.fallback.as_deref().unwrap_or(self);
-        let free = other.expansion_at(&points.select(&rest), watch)?;
-        let known = if complete.is_empty() {
-            Prediction::default()
-        } else {
-            let given = sensitive.select(complete);
-            self.predict(&points.select(complete), Some(&given), watch)?
-        };
-        let together = |known: &[f64]| {
-            let mut all = vec![0.0; points.len()];
-            for (rows, values) in [(complete, known), (&rest[..], &free[..])] {
-                rows.iter().zip(values).for_each(|(&row, v)| all[row] = *v);
-            }
-            all
-        };
-        let mut assignment = known.assignment.unwrap_or_default();
-        assignment.uses.sensitive_free = rest.len();
-        if let Some(offsets) = &self.offsets {
-            assignment.mixtures.push(offsets.partition.shares());
-            let mixture = (offsets.partition.len() + assignment.mixtures.len() - 1) as u32;
-            let mut cells = vec![mixture; points.len()];
-            let found = complete.iter().zip(&assignment.cells);
-            found.for_each(|(&row, cell)| cells[row] = *cell);
-            assignment.cells = cells;
-            let mut unplaced = vec![false; points.len()];
-            let found = complete.iter().zip(&assignment.unplaced);
-            found.for_each(|(&row, without)| unplaced[row] = *without);
-            assignment.unplaced = unplaced;
-            assignment.smooth = assignment.smooth.take().map(|known| {
-                let mut all = Mat::zeros(known.nrows(), points.len());
-                for (i, &row) in complete.iter().enumerate() {
-                    all.col_mut(row).copy_from(known.col(i));
-                }
-                all
-            });
-        }
-        Ok(Prediction {
-            before: together(&known.before),
-            scores: together(&known.scores),
-            uses: assignment.uses,
-            assignment: Some(assignment),
-            apart: self.fallback.as_ref().map_or(Vec::new(), |_| rest),
-        })
     }
 }

@@ -342,8 +342,8 @@ impl Refresh {
         let prediction = self.predictor.predict(points, Some(sensitive), watch)?;
         self.uses = self.uses.plus(prediction.uses);
         let assignment = prediction.assignment.unwrap_or_default();
-        for (complete, unplaced) in complete.iter_mut().zip(&assignment.unplaced) {
-            *complete &= !unplaced;
+        for (row, complete) in complete.iter_mut().enumerate() {
+            *complete &= !assignment.is_unknown(row);
         }
         if let Some(sampled) = &mut self.sampled {
             let counting = |row: usize| weights.map_or(1.0, |weights| weights[row]);
@@ -354,24 +354,20 @@ impl Refresh {
             let drawn = sampled.draw(weights);
             let pick = |values: &[f64]| drawn.iter().map(|&i| values[i]).collect::<Vec<f64>>();
             let chosen = assignment.select(&drawn);
-            sampled.add(
-                &pick(&prediction.before),
-                &pick(weights),
-                (chosen, self.cells.len()),
-            );
+            sampled.add(&pick(&prediction.before), &pick(weights), chosen);
         }
-        for (row, &cell) in assignment.cells.iter().enumerate() {
+        for (row, cell) in assignment.cells().enumerate() {
             let weight = weights.map_or(1.0, |weights| weights[row]);
             let score = prediction.before[row] - self.predictor.intercept;
             if weight == 0.0 || !complete[row] {
                 continue;
             }
-            if let Some(scores) = self.cells.get_mut(cell as usize) {
-                scores.rows += 1;
-                scores.spread.add(score, weight);
+            if let Some(cell) = cell {
+                self.cells[cell].rows += 1;
+                self.cells[cell].spread.add(score, weight);
             }
-            if let (Some(sums), Some(features)) = (&mut self.smooth, &assignment.smooth) {
-                sums.add(features.col_as_slice(row), score, weight, cell as usize);
+            if let (Some(sums), Some(features)) = (&mut self.smooth, assignment.matrix()) {
+                sums.add(features.col_as_slice(row), score, weight, cell);
             }
         }
         Ok(())
@@ -403,7 +399,7 @@ impl Refresh {
             let (of, offsets) = sums.regression(&of, &scores)?;
             (predictor, drift) = predictor.with_smooth(Some(offsets), Some(of), drift);
             if let Some(sampled) = &mut sampled {
-                sampled.assignment.move_by(&sums.mean());
+                sampled.assignment.recentre(&sums.mean());
             }
         }
         if let (Some(old), Some(sampled)) = (&self.predictor.alignment, sampled) {
@@ -420,7 +416,7 @@ impl Refresh {
 }
 
 impl SmoothScores {
-    fn add(&mut self, features: &[f64], score: f64, weight: f64, cell: usize) {
+    fn add(&mut self, features: &[f64], score: f64, weight: f64, cell: Option<usize>) {
         self.score += weight * score;
         for (cross, v) in self.cross.iter_mut().zip(features) {
             *cross += weight * v * score;
@@ -441,7 +437,7 @@ impl SmoothSums {
         }
     }
 
-    fn add(&mut self, features: &[f64], weight: f64, cell: usize) {
+    fn add(&mut self, features: &[f64], weight: f64, cell: Option<usize>) {
         self.weight += weight;
         for (b, v) in features.iter().enumerate() {
             self.features[b] += weight * v;
@@ -449,7 +445,7 @@ impl SmoothSums {
             let pairs = column.iter_mut().zip(features);
             pairs.for_each(|(g, d)| *g += weight * v * d);
         }
-        if let Some((sums, mass)) = self.cells.get_mut(cell) {
+        if let Some((sums, mass)) = cell.and_then(|cell| self.cells.get_mut(cell)) {
             *mass += weight;
             sums.resize(features.len(), 0.0);
             let pairs = sums.iter_mut().zip(features);
@@ -502,10 +498,8 @@ fn realign(
     let (given, ridge) = given(&sampled.assignment, Some(&is.partition));
     let new = Alignment::fit(old.rule(), &scores, given, &sampled.weights, ridge)?;
     let mut rows = vec![0; is.partition.len()];
-    for &cell in &sampled.assignment.cells {
-        if let Some(rows) = rows.get_mut(cell as usize) {
-            *rows += 1;
-        }
+    for cell in sampled.assignment.cells().flatten() {
+        rows[cell] += 1;
     }
     let kept = |cell: usize| rows.get(cell).is_none_or(|rows| renewal.is_small(*rows));
     let shift = |cell: usize| is.strength * (was.taken(cell) - is.taken(cell));

@@ -327,8 +327,8 @@ impl Gathered {
         match (&mut self.tallies, &predictions[0].assignment) {
             (Some(tallies), Some(assignment)) => {
                 for ((before, after), prediction) in tallies.iter_mut().zip(predictions) {
-                    before.update(&prediction.before, &assignment.cells);
-                    after.update(&prediction.scores, &assignment.cells);
+                    before.update(&prediction.before, assignment.codes());
+                    after.update(&prediction.scores, assignment.codes());
                 }
             }
             _ => self.tallies = None,

@@ -78,9 +78,9 @@ pub(crate) fn largest_beta(cells: &[u32], count: usize) -> f64 {
 
 /// The rows whose cell is one of these, and not a mixture that stands in for one.
 pub(crate) fn placed(assignment: &Assignment, usable: &[bool]) -> Vec<usize> {
-    let cells = assignment.cells.iter().enumerate();
+    let cells = assignment.cells().enumerate();
     cells
-        .filter(|(_, cell)| usable.get(**cell as usize) == Some(&true))
+        .filter(|(_, cell)| cell.is_some_and(|cell| usable.get(cell) == Some(&true)))
         .map(|(row, _)| row)
         .collect()
 }

@@ -30,34 +30,18 @@ impl<'a> RowShifts<'a> {
     fn along(&self, products: &[f64]) -> Vec<f64> {
         let row = Mat::from_fn(1, products.len(), |_, c| products[c]);
         let shifts = self.mean.shifts(row.as_ref(), &[]);
-        let rows = 0..self.assignment.cells.len();
-        rows.map(|i| match &self.assignment.smooth {
-            Some(features) => {
-                let pairs = features.col_as_slice(i).iter().enumerate();
-                pairs.map(|(a, d)| d * shifts[(0, a)]).sum()
-            }
-            None => shifts[(0, self.assignment.cells[i] as usize)],
-        })
-        .collect()
+        let along = |row| self.assignment.product(row, |p| shifts[(0, p)]);
+        (0..self.assignment.len()).map(along).collect()
     }
 }
 
 /// $\|\delta\|$ of every row; all must have cells of their own.
 pub(super) fn shift_norms(mean: &ConditionalMean, assignment: &Assignment) -> Vec<f64> {
-    let gram = mean.shift_gram(&[], &[]);
-    let rows = 0..assignment.cells.len();
-    rows.map(|i| {
-        let square: f64 = if let Some(features) = &assignment.smooth {
-            let d = features.col_as_slice(i);
-            let row = |a: usize| (0..d.len()).map(|b| gram[(a, b)] * d[b]).sum::<f64>();
-            (0..d.len()).map(|a| d[a] * row(a)).sum()
-        } else {
-            let cell = assignment.cells[i] as usize;
-            gram[(cell, cell)]
-        };
-        square.max(0.0).sqrt()
-    })
-    .collect()
+    let squares = assignment.quadratic(mean.shift_gram(&[], &[]).as_ref());
+    squares
+        .iter()
+        .map(|square| square.max(0.0).sqrt())
+        .collect()
 }
 
 /// $\|h\| = \sqrt{g^\top Kg}$, the intercept apart, for an expansion of the kernel.
@@ -106,10 +90,8 @@ pub(super) fn bound(
     let offsets = predictor.offsets();
     let cell = |&cell: &usize| {
         let rows = || {
-            let cells = shifts.assignment.cells.iter().enumerate();
-            cells
-                .filter(move |(_, c)| **c as usize == cell)
-                .map(|(i, _)| i)
+            let cells = shifts.assignment.cells().enumerate();
+            cells.filter(move |(_, c)| *c == Some(cell)).map(|(i, _)| i)
         };
         let shift = rows().map(|i| shifts.norms[i]).fold(0.0, f64::max);
         let count = rows().count() as f64;

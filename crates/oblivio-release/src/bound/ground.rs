@@ -55,7 +55,7 @@ impl Ground {
         let kernel = rows.model.predictor().kernel();
         let strength = rows.offsets.strength;
         let own = shift_norms(shifts.mean, &assignment);
-        let smooth = assignment.smooth.is_some();
+        let smooth = !assignment.is_projection();
         // Shifts of cells are known before a row is looked at; those of a regression are not.
         let known = shifts.norms.iter().chain(own.iter().filter(|_| smooth));
         let longest = known.fold(0.0f64, |a, b| a.max(*b));
@@ -63,7 +63,7 @@ impl Ground {
         let norm = largest_square(kernel, radius_square(&region)).sqrt();
         let range = strength * longest;
         let mut ground = Self {
-            cells: assignment.cells.clone(),
+            cells: assignment.codes().to_vec(),
             distances: own.iter().map(|norm| strength * norm).collect(),
             least: (range == 0.0).then(|| vec![0.0; drawn.len()]),
             certified: if range == 0.0 { drawn.len() } else { 0 },
@@ -200,7 +200,7 @@ fn left(
 ) -> Result<f64> {
     let rows = points.len();
     let gram = ObliviousMap::new(mean.clone(), strength)?.gram(points, assignment, watch)?;
-    let cells = &assignment.cells;
+    let cells = assignment.codes();
     let count = cells.iter().max().map_or(0, |cell| *cell as usize + 1);
     let mut sums = Mat::<f64>::zeros(count, count);
     let mut sizes = vec![0.0; count];

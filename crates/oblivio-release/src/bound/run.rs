@@ -240,7 +240,7 @@ impl BoundSettings {
         let count = rows.partition.len();
         let known = rows.predict(&rows.reference, table, watch)?;
         let new = rows.predict(&rows.evaluation, table, watch)?;
-        let cells = rows.assigned(&rows.evaluation)?.cells;
+        let cells = rows.assigned(&rows.evaluation)?.codes().to_vec();
         let one = |event: &Event, cells: &[u32]| {
             let counts = Counts::of(&event.inside, cells, count);
             let value = event_certificate(counts.largest(), cells.len(), self.confidence);

@@ -293,7 +293,7 @@ impl Manifold {
     /// let (kernel, watch) = (Kernel::Gaussian { gamma: 0.01 }, Watch::default());
     /// let mean = ConditionalMean::estimate(kernel, x.clone(), cells.clone(), &[1.0; 6], &[3.0; 2], &watch)?;
     /// let manifold = Manifold::of(&mean, Region::of(&x))?;
-    /// let cells = Assignment { cells, ..Assignment::default() };
+    /// let cells = Assignment::from_cells(cells);
     /// let w = manifold.project(&x, &cells, 1.0, &Search::default(), &watch)?.points;
     /// // With a wide kernel the projections are nearly the rows less the means of their groups, plus the mean.
     /// assert!((w.row(1)[0] - 2.5).abs() < 0.1 && (w.row(4)[0] - 2.5).abs() < 0.1);
@@ -353,19 +353,16 @@ impl Manifold {
             return length("the features of a point", points.dim(), self.space.dim());
         }
         let count = self.shares.len();
-        let rows = if let Some(features) = &assignment.smooth {
-            if features.nrows() != count {
-                return length("the features of S", features.nrows(), count);
-            }
-            features.ncols()
-        } else {
-            let known = count + assignment.mixtures.len();
-            let most = assignment.cells.iter().max().map_or(0, |c| *c as usize);
+        let rows = assignment.len();
+        if let Some(groups) = assignment.groups() {
+            let known = count + groups.mixtures.len();
+            let most = groups.codes.iter().max().map_or(0, |c| *c as usize);
             if known > 0 && most >= known {
                 return length("the cells of the assignment", most + 1, known);
             }
-            assignment.cells.len()
-        };
+        } else if assignment.width() != count {
+            return length("the features of S", assignment.width(), count);
+        }
         if rows == points.len() {
             Ok(())
         } else {

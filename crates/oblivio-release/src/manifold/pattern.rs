@@ -64,12 +64,12 @@ impl<'a> Patterns<'a> {
             strength,
             shared: Vec::new(),
         };
-        if assignment.smooth.is_none() {
+        if let Some(groups) = assignment.groups() {
             let cells = manifold.shares.len();
             let unit = |c: usize| (0..cells).map(|k| f64::from(u8::from(k == c))).collect();
             let all: Vec<Vec<f64>> = (0..cells)
                 .map(unit)
-                .chain(assignment.mixtures.iter().cloned())
+                .chain(groups.mixtures.iter().cloned())
                 .collect();
             patterns.shared = all
                 .par_iter()
@@ -90,10 +90,10 @@ impl<'a> Patterns<'a> {
     }
 
     pub(super) fn of(&self, row: usize) -> Cow<'_, Pattern> {
-        if let Some(features) = &self.assignment.smooth {
+        if let Some(features) = self.assignment.matrix() {
             return Cow::Owned(self.pattern(features.col_as_slice(row)));
         }
-        match self.shared.get(self.assignment.cells[row] as usize) {
+        match self.shared.get(self.assignment.codes()[row] as usize) {
             Some(pattern) => Cow::Borrowed(pattern),
             // Without cells there is nothing to take off.
             None => Cow::Owned(self.pattern(&[])),

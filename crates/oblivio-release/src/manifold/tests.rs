@@ -34,10 +34,7 @@ fn problem(
     );
     let region = Region::of(&base);
     let manifold = Manifold::of(&mean.unwrap(), region).unwrap();
-    let assignment = Assignment {
-        cells,
-        ..Assignment::default()
-    };
+    let assignment = Assignment::from_cells(cells);
     (manifold, base, assignment)
 }
 
@@ -85,7 +82,7 @@ fn distances_are_those_of_the_definition() {
             let square = literal(
                 &manifold,
                 &points,
-                &assignment.cells,
+                assignment.codes(),
                 row,
                 found.points.row(row),
             );
@@ -224,7 +221,7 @@ fn every_bound_holds_on_a_grid() {
                 .unwrap();
             for row in [3, 17] {
                 let own = points.row(row);
-                let square = literal(&manifold, &points, &assignment.cells, row, own)
+                let square = literal(&manifold, &points, assignment.codes(), row, own)
                     - over_value(&manifold, own, &patterns.of(row));
                 let grid = over_grid(&manifold, own, &patterns.of(row), 81) + square;
                 let least = found.distances[row].powi(2) - found.gaps[row].unwrap();
@@ -315,8 +312,8 @@ fn a_linear_kernel_centres_the_cells_in_the_box() {
     };
     for i in 0..40 {
         for k in 0..2 {
-            let cell = assignment.cells[i];
-            let shift = mean(k, &|j| assignment.cells[j] == cell) - mean(k, &|_| true);
+            let cell = assignment.codes()[i];
+            let shift = mean(k, &|j| assignment.codes()[j] == cell) - mean(k, &|_| true);
             let expected = points.row(i)[k] - shift;
             assert!((found.points.row(i)[k] - expected).abs() < 1e-7);
         }
@@ -340,10 +337,7 @@ fn the_row_itself_is_not_beaten_where_nothing_depends_on_s() {
         &watch,
     );
     let manifold = Manifold::of(&mean.unwrap(), Region::of(&base)).unwrap();
-    let assignment = Assignment {
-        cells,
-        ..Assignment::default()
-    };
+    let assignment = Assignment::from_cells(cells);
     let found = manifold
         .project(&base, &assignment, 1.0, &Search::default(), &watch)
         .unwrap();
@@ -394,10 +388,7 @@ fn stepped_features_and_indicators_are_enumerated() {
     };
     assert_eq!(region.combinations(), Some(12));
     let manifold = Manifold::of(&mean, region).unwrap();
-    let assignment = Assignment {
-        cells,
-        ..Assignment::default()
-    };
+    let assignment = Assignment::from_cells(cells);
     let search = Search {
         certify: Some(Certify::default()),
         ..Search::default()
@@ -419,7 +410,7 @@ fn stepped_features_and_indicators_are_enumerated() {
         {
             let mut x = [steps[step], f64::from(at) / 200.0 - 1.0, 0.0, 0.0, 0.0];
             x[2 + level] = 1.0;
-            least = least.min(literal(&manifold, &base, &assignment.cells, row, &x));
+            least = least.min(literal(&manifold, &base, assignment.codes(), row, &x));
         }
         let reached = found.distances[row].powi(2);
         assert!(reached <= least + 1e-9);

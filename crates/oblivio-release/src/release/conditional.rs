@@ -42,7 +42,7 @@ impl<'a> Reference<'a> {
     /// The features of S, where the conditional mean is a regression on them.
     pub(super) fn smooth(&self) -> Option<SmoothRows<'a>> {
         Some(SmoothRows {
-            features: self.assignment.smooth.as_ref()?,
+            features: self.assignment.matrix()?,
             rows: self.rows,
             weights: self.weights,
             ridge: self.partition.ridge(),
@@ -81,7 +81,7 @@ impl Conditional {
         assignment: &Assignment,
         of: impl Fn(usize, &Parts) -> T + Sync,
     ) -> Result<Vec<T>> {
-        match (self, &assignment.smooth) {
+        match (self, assignment.matrix()) {
             (Self::Cells(cells), _) => {
                 let population = cells.shares();
                 let one = |row: usize| {
@@ -89,10 +89,7 @@ impl Conditional {
                     let parts: Vec<(StepsRef, f64)> = parts.map(|(s, w)| (s.view(), w)).collect();
                     of(row, &parts)
                 };
-                Ok((0..assignment.cells.len())
-                    .into_par_iter()
-                    .map(one)
-                    .collect())
+                Ok((0..assignment.len()).into_par_iter().map(one).collect())
             }
             (Self::Smooth(smooth), Some(features)) => {
                 smooth.each(features, |row, steps| of(row, &[(steps, 1.0)]))

@@ -86,7 +86,7 @@ impl ResidualMap {
         assignment: &Assignment,
         strength: f64,
     ) -> Result<Vec<f64>> {
-        let shifts = match (self, &assignment.smooth) {
+        let shifts = match (self, assignment.matrix()) {
             (Self::Cells(cells), _) => {
                 let population = cells.shares();
                 let mean = |parts: &[(&Mean, f64)]| -> f64 {

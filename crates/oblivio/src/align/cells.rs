@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::own;
 use super::table::{Table, tie};
-use crate::partition::Assignment;
+use crate::partition::{Assignment, CellWeights};
 
 /// The most knots of a cell's distribution. A knot is then worth less than a 512th of the cell, which is below the sampling error of
 /// as many rows as are looked at.
@@ -101,10 +101,9 @@ impl<D> ByCell<D> {
         weights: &[f64],
         of: impl Fn(&[(f64, f64)]) -> D,
     ) -> Result<Self> {
-        let known = cell_count(assignment);
         let mut rows: Vec<(usize, f64, f64)> = (0..scores.len())
-            .map(|i| (assignment.cells[i] as usize, scores[i], weights[i]))
-            .filter(|(cell, _, weight)| *weight > 0.0 && known.is_none_or(|known| *cell < known))
+            .filter_map(|i| Some((assignment.cell(i)?, scores[i], weights[i])))
+            .filter(|(_, _, weight)| *weight > 0.0)
             .collect();
         let Some(last) = rows.iter().map(|(cell, ..)| *cell).max() else {
             return Err(Error::TooFewRows {
@@ -196,11 +195,8 @@ impl<D> ByCell<D> {
         parts: &mut Vec<(usize, f64)>,
     ) {
         parts.clear();
-        let index = assignment.cells[row] as usize;
-        match cell_count(assignment) {
-            Some(known) if index >= known => {
-                let weights = assignment.mixtures.get(index - known);
-                let weights = weights.map_or(&[][..], |weights| &weights[..]);
+        match assignment.cell_weights(row) {
+            CellWeights::Mixture(weights) => {
                 let known = self.cells.iter().zip(weights).enumerate();
                 parts.extend(
                     known
@@ -212,9 +208,9 @@ impl<D> ByCell<D> {
                     *weight /= total;
                 }
             }
-            _ => {
-                if let Some(Some(_)) = self.cells.get(index) {
-                    parts.push((index, 1.0));
+            CellWeights::Own(cell) => {
+                if let Some(Some(_)) = self.cells.get(cell) {
+                    parts.push((cell, 1.0));
                 }
             }
         }
@@ -365,9 +361,4 @@ impl ByCell<Table> {
         let common: f64 = population.map(|(cell, p)| p * cell.value(rank)).sum();
         common + (score - inside)
     }
-}
-
-/// The number of cells, where mixtures tell.
-fn cell_count(assignment: &Assignment) -> Option<usize> {
-    assignment.mixtures.first().map(Vec::len)
 }

@@ -27,7 +27,7 @@ impl ByCell<Table> {
             left = left.checked_sub(table.values.len())?;
             Some(table)
         };
-        (0..assignment.cells.len()).map(of).map(within).collect()
+        (0..assignment.len()).map(of).map(within).collect()
     }
 
     /// The quantiles $\bar Q = \sum_cp_cQ_c$ of the barycentre.
@@ -61,17 +61,11 @@ mod tests {
 
     #[test]
     fn as_many_knots_as_are_allowed() {
-        let assignment = Assignment {
-            cells: vec![0, 0, 1, 1, 1, 2],
-            mixtures: vec![vec![0.5, 0.5]],
-            ..Assignment::default()
-        };
+        let mixtures = vec![vec![0.5, 0.5]];
+        let assignment = Assignment::from_codes(2, vec![0, 0, 1, 1, 1, 2], mixtures.clone());
         let scores = [1.0, 2.0, 2.0, 3.0, 4.0, 0.0];
         let cells = ByCell::quantiles(&scores, &assignment, &[1.0; 6]).unwrap();
-        let places = Assignment {
-            cells: vec![0, 1, 2],
-            ..assignment
-        };
+        let places = Assignment::from_codes(2, vec![0, 1, 2], mixtures);
         // Two of the first cell, three of the second, and of both together four.
         let lines = cells.distributions(&places, 9).unwrap();
         assert_eq!(lines[2].values, [1.0, 2.0, 3.0, 4.0]);

@@ -84,7 +84,7 @@ pub(crate) fn given<'a>(
     assignment: &'a Assignment,
     partition: Option<&Partition>,
 ) -> (Given<'a>, f64) {
-    match &assignment.smooth {
+    match assignment.matrix() {
         None => (Given::Cells(assignment), 0.0),
         Some(features) => {
             let ridge = partition.map_or(0.0, Partition::ridge);
@@ -111,7 +111,7 @@ impl AlignRule {
 impl Given<'_> {
     fn check(&self, rows: usize) -> Result<()> {
         let found = match self {
-            Self::Cells(assignment) => assignment.cells.len(),
+            Self::Cells(assignment) => assignment.len(),
             Self::Features(features) => features.ncols(),
         };
         if found == rows {
@@ -139,7 +139,7 @@ impl Alignment {
     /// ```
     /// use oblivio::{AlignMethod, AlignRule, Alignment, Assignment, Given};
     /// // The scores of cell 1 are spread three times as wide.
-    /// let cells = Assignment { cells: vec![0, 0, 0, 1, 1, 1], ..Assignment::default() };
+    /// let cells = Assignment::from_cells(vec![0, 0, 0, 1, 1, 1]);
     /// let scores = [-1.0, 0.0, 1.0, -3.0, 0.0, 3.0];
     /// let rule = AlignRule { method: AlignMethod::Quantile, strength: 1.0 };
     /// let alignment = Alignment::fit(rule, &scores, Given::Cells(&cells), &[1.0; 6], 0.0)?;

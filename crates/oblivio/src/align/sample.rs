@@ -46,15 +46,10 @@ impl SampledScores {
     }
 
     /// Adds the scores of the rows that were drawn from a batch, with their weights and what is known of their S.
-    pub(crate) fn add(
-        &mut self,
-        before: &[f64],
-        weights: &[f64],
-        (assignment, cells): (Assignment, usize),
-    ) {
+    pub(crate) fn add(&mut self, before: &[f64], weights: &[f64], assignment: Assignment) {
         self.before.extend(before);
         self.weights.extend(weights);
-        self.assignment.append(assignment, cells);
+        self.assignment.append(assignment);
     }
 
     /// The rows of the sample, in the order they came, for which `test` of their number in the stream holds.

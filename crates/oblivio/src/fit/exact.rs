@@ -3,7 +3,7 @@
 use faer::{Mat, MatRef};
 use oblivio_base::choice::check_strength;
 use oblivio_base::{Error, Result, Warning, Watch};
-use oblivio_kernels::gram::{Extended, dot};
+use oblivio_kernels::gram::Extended;
 use oblivio_kernels::learn::{Answer, Learner, Outcomes, Spanning, Task};
 use oblivio_kernels::{Gram, Kernel, KernelMatrix};
 
@@ -126,7 +126,7 @@ impl Exact {
 
     /// Whether leave-one-out errors of these features say little: rows have a part in the features of others.
     pub(super) fn leaks(&self) -> bool {
-        self.mode == Mode::Oblivious && self.training.assignment.smooth.is_some()
+        self.mode == Mode::Oblivious && !self.training.assignment.is_projection()
     }
 
     /// The same rows with nothing taken out.
@@ -267,17 +267,8 @@ impl Exact {
             ..self.training.outcomes()
         };
         let answer = self.task.solve(&gram, outcomes, watch)?;
-        let between = map.mean().shifts_at_means(assignment.shifted());
-        let shifted = |i: usize, c: usize| match &assignment.smooth {
-            None => between[(c, assignment.cells[i] as usize)],
-            Some(features) => {
-                let row = features.col_as_slice(i);
-                row.iter()
-                    .enumerate()
-                    .map(|(p, d)| d * between[(c, p)])
-                    .sum()
-            }
-        };
+        let between = map.mean().shifts_at_means(assignment.mixtures());
+        let shifted = |i: usize, c: usize| assignment.product(i, |p| between[(c, p)]);
         let mean = |c: usize| {
             sum(&answer.coefficients, |i| {
                 at[(i, c)] - self.strength * shifted(i, c)
@@ -545,13 +536,11 @@ impl Exact {
     /// could be taken off.
     pub(super) fn targets(&self, strength: f64) -> Result<Vec<f64>> {
         let mut targets = self.training.targets.clone();
-        let features = self.training.assignment.smooth.as_ref();
-        if let (Learner::Ridge, Some(features)) = (self.task.learner, features) {
+        let assignment = &self.training.assignment;
+        if self.task.learner == Learner::Ridge && !assignment.is_projection() {
             let given = self.regressed(&self.reference.targets, strength)?;
-            if let Some(smooth) = &given.smooth {
-                for (i, y) in targets.iter_mut().enumerate() {
-                    *y -= strength * dot(&smooth.values, features.col_as_slice(i));
-                }
+            for (i, y) in targets.iter_mut().enumerate() {
+                *y -= strength * given.of(assignment, i);
             }
         }
         Ok(targets)

@@ -396,11 +396,7 @@ impl Solved {
             let rows = Rows::select(&batch, sensitive, &drawn);
             let before = self.predictor.expansion_at(&rows.points, watch)?;
             let assignment = offsets.partition.assign(&rows.sensitive)?;
-            coming.add(
-                &before,
-                &rows.weights,
-                (assignment, offsets.partition.len()),
-            );
+            coming.add(&before, &rows.weights, assignment);
         }
         let Some(left_out) = &mut self.left_out else {
             return Ok(());
@@ -420,11 +416,11 @@ impl Solved {
                 let score = target - residual / (1.0 - weight.min(1.0) * leverages[k]);
                 let value = weight * (score - self.predictor.intercept);
                 let place = number * BLOCK + k;
-                if let Some(sum) = left_out.sums.get_mut(assignment.cells[place] as usize) {
-                    *sum += value;
+                if let Some(cell) = assignment.cell(place) {
+                    left_out.sums[cell] += value;
                 }
                 if let (Some((_, sums)), Some(features)) =
-                    (&mut left_out.smooth, &assignment.smooth)
+                    (&mut left_out.smooth, assignment.matrix())
                 {
                     let own = features.col_as_slice(place);
                     sums.iter_mut().zip(own).for_each(|(s, d)| *s += value * d);

@@ -234,17 +234,16 @@ impl Turned {
     pub fn assign(&self, sensitive: &Sensitive) -> Result<Assignment> {
         match &self.features.cells {
             Some(cells) => {
-                let mut assignment = cells.partition.assign(sensitive)?;
-                // Of many rows these are large, and only some fits look at them again.
-                if self.mode != Mode::MOblivious && self.align.is_none() {
-                    assignment.smooth = None;
-                }
-                Ok(assignment)
+                let assignment = cells.partition.assign(sensitive)?;
+                // Of many rows the features of S are large, and only some fits look at them again.
+                let needed = self.mode == Mode::MOblivious || self.align.is_some();
+                Ok(if needed {
+                    assignment
+                } else {
+                    assignment.for_reports()
+                })
             }
-            None => Ok(Assignment {
-                cells: vec![0; sensitive.len()],
-                ..Assignment::default()
-            }),
+            None => Ok(Assignment::from_cells(vec![0; sensitive.len()])),
         }
     }
 
@@ -308,9 +307,7 @@ impl Turned {
             &answer.fitted
         };
         let scores = predictor.aligned(scores, labelled.assignment)?;
-        // Features of S that were let go of.
-        let lost = predictor.offsets().is_some_and(|of| of.smooth.is_some())
-            && labelled.assignment.smooth.is_none();
+        let lost = labelled.assignment.is_for_reports();
         let dependence = if predictor.offsets().is_none() || (lost && strength > 0.0) {
             None
         } else {

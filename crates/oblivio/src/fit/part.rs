@@ -27,7 +27,7 @@ impl Part {
         everywhere: &Assignment,
         mut rows: Vec<usize>,
     ) -> Self {
-        rows.sort_by_key(|&row| everywhere.cells[row]);
+        rows.sort_by_key(|&row| everywhere.codes()[row]);
         Self {
             points: data.points.select(&rows),
             targets: pick(data.targets, &rows),

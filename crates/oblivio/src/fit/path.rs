@@ -159,7 +159,7 @@ impl Exact {
         let kernel = FeatureGram::plain(&self.kernel, &training.points).lower(watch)?;
         let (basis, corrections) = self.corrections(&grid.strengths, watch)?;
         if self.mode == Mode::Oblivious
-            && training.assignment.smooth.is_some()
+            && !training.assignment.is_projection()
             && grid.strengths.len() > 1
         {
             // The targets differ, too.
@@ -218,8 +218,8 @@ impl Exact {
         }
         let mean = self.conditional_mean(watch)?;
         let at = self.at_training(&mean, watch)?;
-        let shifts = mean.shifts(at.as_ref(), assignment.shifted());
-        let gram = mean.shift_gram(assignment.shifted(), assignment.shifted());
+        let shifts = mean.shifts(at.as_ref(), assignment.mixtures());
+        let gram = mean.shift_gram(assignment.mixtures(), assignment.mixtures());
         let cells = shifts.ncols();
         if self.mode == Mode::SensitiveFree {
             let shifts = mean.shifts(at.as_ref(), &[]);
@@ -235,10 +235,7 @@ impl Exact {
         }
         let basis = Mat::from_fn(rows, 2 * cells, |i, j| {
             if j < cells {
-                match &assignment.smooth {
-                    None => f64::from(u8::from(assignment.cells[i] as usize == j)),
-                    Some(features) => features[(j, i)],
-                }
+                assignment.entry(i, j)
             } else {
                 -shifts[(i, j - cells)]
             }
@@ -276,8 +273,8 @@ impl Exact {
         let variance = training.mean(|i| (scores[i] - mean).powi(2));
         // Sums over the cells; rows that a policy has placed among several belong to none.
         let mut cells = vec![(0.0, 0.0); self.partition.len()];
-        for (i, cell) in training.assignment.cells.iter().enumerate() {
-            if let Some((sum, mass)) = cells.get_mut(*cell as usize) {
+        for (i, cell) in training.assignment.cells().enumerate() {
+            if let Some((sum, mass)) = cell.and_then(|cell| cells.get_mut(cell)) {
                 *sum += training.weights[i] * (scores[i] - mean);
                 *mass += training.weights[i];
             }

@@ -139,7 +139,7 @@ impl Scored {
     fn intervals(&self, scores: &[f64], cells: usize) -> Intervals {
         let pairs = self.targets.iter().zip(scores);
         let residuals: Vec<f64> = pairs.map(|(y, score)| (y - score).abs()).collect();
-        let rows = (&self.assignment.cells[..], &self.weights[..]);
+        let rows = (self.assignment.codes(), &self.weights[..]);
         Intervals::new(self.source, cells, &residuals, rows)
     }
 }
@@ -179,17 +179,14 @@ fn out_of_fold(
     let targets = rows.targets.as_deref().unwrap_or(&[]);
     let assignment = match whole.offsets() {
         Some(offsets) => offsets.partition.assign(&rows.sensitive)?,
-        None => Assignment {
-            cells: vec![0; count],
-            ..Assignment::default()
-        },
+        None => Assignment::from_cells(vec![0; count]),
     };
     // Given rows estimate whatever happens, and none of them trains.
     let dealt = match &settings.reference {
         Reference::Rows(_) => settings.reference.split(count, settings.seed)?.training,
         Reference::All | Reference::Half => (0..count).collect(),
     };
-    let fold_of = deal(&dealt, &assignment.cells, settings.seed);
+    let fold_of = deal(&dealt, assignment.codes(), settings.seed);
     let mut scored = Scored {
         source: IntervalSource::Folds,
         before: false,

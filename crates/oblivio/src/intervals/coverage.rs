@@ -64,7 +64,7 @@ impl Coverage {
                 continue;
             }
             let (lower, upper) = (interval.lower[row], interval.upper[row]);
-            let cell = assignment.map_or(without, |of| (of.cells[row] as usize).min(without));
+            let cell = assignment.and_then(|of| of.cell(row)).unwrap_or(without);
             let found = &mut self.cells[cell];
             found.rows += 1;
             found.covered += usize::from(lower <= *target && *target <= upper);

@@ -13,7 +13,7 @@ use oblivio_base::{Error, Named, Result, Warning};
 pub use self::coverage::{CellCoverage, Coverage};
 pub use self::predict::PredictionInterval;
 pub(crate) use self::residuals::Residuals;
-use crate::partition::Assignment;
+use crate::partition::{Assignment, CellWeights};
 
 /// The coverage that is meant where none is given.
 pub const USUAL_COVERAGE: f64 = 0.9;
@@ -114,19 +114,14 @@ impl Intervals {
         let Some(assignment) = assignment else {
             return Ok(vec![any; rows]);
         };
-        let mixed = |weights: &Vec<f64>| {
-            if weights.iter().any(|w| *w > 0.0) {
+        let of = |row| match assignment.cell_weights(row) {
+            CellWeights::Own(cell) => widths[cell],
+            CellWeights::Mixture(weights) if weights.iter().any(|w| *w > 0.0) => {
                 largest(&|cell| weights[cell] > 0.0)
-            } else {
-                any
             }
+            CellWeights::Mixture(_) => any,
         };
-        let mixtures: Vec<f64> = assignment.mixtures.iter().map(mixed).collect();
-        let of = |&cell: &u32| match (cell as usize).checked_sub(widths.len()) {
-            None => widths[cell as usize],
-            Some(mixture) => mixtures[mixture],
-        };
-        Ok(assignment.cells.iter().map(of).collect())
+        Ok((0..assignment.len()).map(of).collect())
     }
 }
 

@@ -37,7 +37,7 @@ impl StandIns {
     /// The number of places.
     #[allow(clippy::len_without_is_empty, reason = "every partition has a cell")]
     pub fn len(&self) -> usize {
-        self.grid.assignment.cells.len()
+        self.grid.assignment.len()
     }
 
     /// The weights over the cells, place after place: 1 for the cell itself.
@@ -47,7 +47,7 @@ impl StandIns {
         for cell in 0..cells {
             weights[cell * (cells + 1)] = 1.0;
         }
-        weights.extend(self.grid.assignment.mixtures.iter().flatten());
+        weights.extend(self.grid.assignment.mixtures().iter().flatten());
         weights
     }
 
@@ -61,7 +61,9 @@ impl StandIns {
     pub fn shifts(&self, features: &ObliviousFeatures) -> Vec<f64> {
         let width = features.map.len();
         features.cells.as_ref().map_or(Vec::new(), |cells| {
-            cells.shifts(&self.grid.assignment, width).concat()
+            let shifts = cells.shifts(self.grid.assignment.mixtures(), width);
+            let columns = shifts.col_iter().flat_map(|shift| shift.iter());
+            columns.map(|d| cells.strength * d).collect()
         })
     }
 }

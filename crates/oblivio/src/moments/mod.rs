@@ -251,14 +251,14 @@ impl Moments {
                 if let SensitiveSums::Dense { placed, .. } = &mut self.sums.sensitive {
                     placed.1 = placed.1.plus(assignment.uses);
                     let counts = |row: usize| weights.is_none_or(|weights| weights[row] > 0.0);
-                    let mut of_rows = assignment.cells.iter().enumerate();
+                    let mut of_rows = assignment.cells().enumerate();
                     for (row, left_out) in left_out.iter().enumerate() {
                         if *left_out {
                             placed.1.sensitive_free += usize::from(counts(row));
                         } else if let Some((place, cell)) = of_rows.next()
-                            && let Some(rows) = placed.0.get_mut(*cell as usize)
+                            && let Some(rows) = cell.and_then(|cell| placed.0.get_mut(cell))
                             && counts(row)
-                            && !assignment.has_no_place(place)
+                            && !assignment.is_unknown(place)
                         {
                             *rows += 1;
                         }

@@ -33,16 +33,11 @@ pub(super) fn dense_rows(
     let mut rows = vec![0.0; width * sensitive.len()];
     for (i, place) in kept.into_iter().enumerate() {
         let row = &mut rows[place * width..(place + 1) * width];
-        if let Some(features) = &assignment.smooth {
+        if let Some(features) = assignment.matrix() {
             row[..smooth].copy_from_slice(features.col_as_slice(i));
         }
-        if assignment.has_no_place(i) {
-            continue;
-        }
-        let cell = assignment.cells[i] as usize;
-        match cell.checked_sub(cells) {
-            None => row[smooth + cell] = 1.0,
-            Some(k) => row[smooth..].copy_from_slice(&assignment.mixtures[k]),
+        if !assignment.is_unknown(i) {
+            assignment.indicate(i, &mut row[smooth..]);
         }
     }
     Ok((rows, assignment))

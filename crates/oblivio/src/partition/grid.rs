@@ -98,11 +98,7 @@ impl Partition {
         let all = self.len() + mixtures.len();
         Some(Grid {
             places: places.into_iter().map(|p| p.unwrap_or(all)).collect(),
-            assignment: Assignment {
-                cells: (0..all as u32).collect(),
-                mixtures,
-                ..Assignment::default()
-            },
+            assignment: Assignment::from_codes(self.len(), (0..all as u32).collect(), mixtures),
         })
     }
 

@@ -5,6 +5,7 @@ mod boxes;
 mod check;
 mod cuts;
 mod derived;
+mod design;
 mod grid;
 mod row;
 mod rule;
@@ -13,7 +14,6 @@ pub(crate) mod smooth;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use faer::Mat;
 use oblivio_base::error::listed;
 use oblivio_base::stats::effective_rows;
 use oblivio_base::{Error, Result, UnseenCategory, Values, Warning};
@@ -24,6 +24,8 @@ use self::boxes::Tree;
 pub(crate) use self::cuts::Cuts;
 use self::cuts::Renaming;
 use self::derived::Derived;
+pub use self::design::{Assignment, CellWeights, DesignSums, Groups, RowStatus, Shifts};
+pub(crate) use self::design::{Correction, Side};
 pub use self::grid::Cutting;
 pub(crate) use self::grid::Grid;
 pub(crate) use self::row::PartitionRow;
@@ -76,24 +78,6 @@ pub struct Choice {
     pub gamma: Option<f64>,
     /// κ, if it is a regression.
     pub ridge: Option<f64>,
-}
-
-/// The cell of each row.
-///
-/// Numbers below the number of cells of the partition are those cells; further numbers are the `mixtures`, in order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Assignment {
-    /// One number per row.
-    pub cells: Vec<u32>,
-    /// Rows without a cell of their own: weights over the cells. They sum to 1, or to 0 where the mean is taken as 0.
-    pub mixtures: Vec<Vec<f64>>,
-    /// The features of S on which the shift is a regression, centred over the reference rows, one row in each column; `None`
-    /// where the shift is that of the cell.
-    pub smooth: Option<Mat<f64>>,
-    /// Beside them, whether a row has no place among those features, so that nothing is known of its S; empty without features.
-    pub unplaced: Vec<bool>,
-    /// How often a policy was used.
-    pub uses: Uses,
 }
 
 /// Where rows with one key belong.
@@ -186,73 +170,6 @@ impl Uses {
     }
 }
 
-impl Assignment {
-    /// Adds the rows of another assignment to the same partition of so many cells.
-    pub fn append(&mut self, other: Self, cells: usize) {
-        let moved = self.mixtures.len() as u32;
-        let is_mixture = |cell: u32| cell as usize >= cells;
-        let place = |cell: u32| if is_mixture(cell) { cell + moved } else { cell };
-        self.cells.extend(other.cells.into_iter().map(place));
-        self.mixtures.extend(other.mixtures);
-        self.smooth = match (self.smooth.take(), other.smooth) {
-            (Some(mine), Some(theirs)) => {
-                let (features, rows) = (mine.nrows(), mine.ncols());
-                let both = rows + theirs.ncols();
-                Some(Mat::from_fn(features, both, |a, i| {
-                    if i < rows {
-                        mine[(a, i)]
-                    } else {
-                        theirs[(a, i - rows)]
-                    }
-                }))
-            }
-            (mine, theirs) => mine.or(theirs),
-        };
-        self.unplaced.extend(other.unplaced);
-        self.uses = self.uses.plus(other.uses);
-    }
-
-    /// Whether nothing is known of the S of a row.
-    pub(crate) fn has_no_place(&self, row: usize) -> bool {
-        self.unplaced.get(row).is_some_and(|unplaced| *unplaced)
-    }
-
-    /// Centres the features of S anew, by their mean over other rows.
-    pub(crate) fn move_by(&mut self, mean: &[f64]) {
-        if let Some(features) = &mut self.smooth {
-            for i in 0..features.ncols() {
-                let row = features.col_as_slice_mut(i);
-                row.iter_mut().zip(mean).for_each(|(d, m)| *d -= m);
-            }
-        }
-    }
-
-    /// The mixtures that shifts are needed of: none where these are no shifts of cells.
-    pub(crate) fn shifted(&self) -> &[Vec<f64>] {
-        match self.smooth {
-            None => &self.mixtures,
-            Some(_) => &[],
-        }
-    }
-
-    /// The named rows, in the order of `rows`; `uses` stays that of all rows.
-    #[must_use]
-    pub fn select(&self, rows: &[usize]) -> Self {
-        Self {
-            cells: rows.iter().map(|&i| self.cells[i]).collect(),
-            mixtures: self.mixtures.clone(),
-            smooth: self.smooth.as_ref().map(|features| {
-                Mat::from_fn(features.nrows(), rows.len(), |a, i| features[(a, rows[i])])
-            }),
-            unplaced: rows
-                .iter()
-                .filter_map(|&i| self.unplaced.get(i).copied())
-                .collect(),
-            uses: self.uses,
-        }
-    }
-}
-
 impl Partition {
     /// Cuts the sensitive values of the reference rows, `weights` saying how often each row counts.
     pub fn fit(
@@ -294,10 +211,9 @@ impl Partition {
     /// The same cells with the counts of other reference rows, each of weight one; a regression on S is centred over these.
     #[doc(hidden)]
     pub fn re_estimated(&self, reference: &Sensitive) -> Result<Self> {
-        let cells = self.assign(reference)?.cells;
         let mut counts = vec![0; self.len()];
-        for cell in cells {
-            counts[cell as usize] += 1;
+        for cell in self.assign(reference)?.cells().flatten() {
+            counts[cell] += 1;
         }
         let mass = counts.iter().map(|count| *count as f64).collect();
         let mut partition = self.with_mass(mass, counts);
@@ -482,21 +398,24 @@ impl Partition {
             }
             cells.push(cell);
         }
-        let (smooth, unplaced) = match &self.smooth {
-            None => (None, Vec::new()),
-            Some(smooth) => {
-                let rows = smooth.rows(sensitive)?;
-                uses = rows.uses;
-                (Some(smooth.centred(&rows)), rows.unplaced)
-            }
-        };
-        Ok(Assignment {
-            cells,
-            mixtures,
-            smooth,
-            unplaced,
-            uses,
-        })
+        let mut assignment = Assignment::from_codes(self.len(), cells, mixtures);
+        assignment.uses = uses;
+        if let Some(smooth) = &self.smooth {
+            let rows = smooth.rows(sensitive)?;
+            assignment.uses = rows.uses;
+            assignment = assignment.with_features(smooth.centred(&rows), &rows.unplaced);
+        }
+        Ok(assignment)
+    }
+
+    /// As [`assign`](Self::assign). Where rows that miss a sensitive value are left to a second model, they are marked as missing.
+    pub(crate) fn assign_all(&self, sensitive: &Sensitive) -> Result<Assignment> {
+        let complete = self.complete(sensitive)?;
+        if complete.len() == sensitive.len() {
+            return self.assign(sensitive);
+        }
+        let known = self.assign(&sensitive.select(&complete))?;
+        Ok(known.with_missing(sensitive.len(), &complete, self.shares()))
     }
 
     /// The rows that have a cell or what stands in for it: not those that miss a value where another model is to score them.

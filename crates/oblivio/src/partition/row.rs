@@ -1,12 +1,11 @@
 //! The place of one row after the other, in memory that is taken once.
 
-use faer::Mat;
 use oblivio_base::Value;
 use oblivio_base::column::LevelMap;
 
 use super::axis::UNSEEN;
-use super::smooth::{Block, Source};
-use super::{Assignment, Partition, Surroundings, Uses};
+use super::smooth::{Block, Smooth, Source};
+use super::{Assignment, Partition, RowStatus, Surroundings, Uses};
 
 /// What [`assign`](Partition::assign) does, for one row at a time. The partition is that which it was made for.
 #[derive(Clone, Debug)]
@@ -71,12 +70,7 @@ impl PartitionRow {
                 open: Vec::with_capacity(width),
             },
             blocks: blocks.collect::<Option<_>>()?,
-            assignment: Assignment {
-                cells: vec![0],
-                mixtures: vec![vec![0.0; partition.len()]],
-                smooth: smooth.map(|smooth| Mat::zeros(smooth.len(), 1)),
-                ..Assignment::default()
-            },
+            assignment: Assignment::one_row(partition.len(), smooth.map(Smooth::len)),
         };
         // The cells are looked up in a tree that is made when it is first needed: now.
         partition.find(&place.key);
@@ -91,12 +85,11 @@ impl PartitionRow {
         for (position, (axis, (value, levels))) in self.key.iter_mut().zip(axes) {
             *position = axis.position(value, levels, partition.policies, &mut uses)?;
         }
-        let assignment = &mut self.assignment;
-        assignment.cells[0] = if let Some(cell) = partition.find(&self.key) {
-            cell
+        let slot = self.assignment.slot();
+        let (code, status) = if let Some(cell) = partition.find(&self.key) {
+            (cell, RowStatus::Known)
         } else {
-            let weights = &mut assignment.mixtures[0];
-            if !partition.stands_in(&self.key, &mut self.around, weights) {
+            if !partition.stands_in(&self.key, &mut self.around, slot.mixture) {
                 return None;
             }
             if self.key.contains(&UNSEEN) {
@@ -104,30 +97,30 @@ impl PartitionRow {
             } else {
                 uses.empty_cell += 1;
             }
-            partition.len()
-        } as u32;
-        assignment.uses = uses;
+            (partition.len(), RowStatus::StandIn)
+        };
+        (*slot.code, *slot.status, *slot.uses) = (code as u32, status, uses);
         self.features(partition, row)
     }
 
     /// The features of S, where the shift of a row is a regression on them.
     fn features(&mut self, partition: &Partition, row: &[Value]) -> Option<()> {
-        let (Some(smooth), Some(features)) = (&partition.smooth, &mut self.assignment.smooth)
-        else {
+        let Some(smooth) = &partition.smooth else {
             return Some(());
         };
+        let slot = self.assignment.slot();
         let (mut unplaced, mut uses) = (false, Uses::default());
         let several = smooth.blocks.len() > 1;
-        let mut rest = features.col_as_slice_mut(0);
+        let mut rest = &mut *slot.features;
         for (block, own) in smooth.blocks.iter().zip(&mut self.blocks) {
             let (psi, others) = rest.split_at_mut(block.len());
             rest = others;
             match (&block.source, own) {
                 (Source::Cells(partition), BlockRow::Cells(place)) => {
                     place.assign(partition, row)?;
-                    place.indicate(psi);
+                    place.assignment.indicate(0, psi);
                     if several {
-                        unplaced |= place.stands_in(partition);
+                        unplaced |= place.assignment.cell(0).is_none();
                     } else {
                         uses = uses.plus(place.assignment.uses);
                     }
@@ -145,32 +138,21 @@ impl PartitionRow {
                 _ => return None,
             }
         }
-        let mut rest = features.col_as_slice_mut(0);
+        let mut rest = &mut *slot.features;
         for block in &smooth.blocks {
             let (psi, others) = rest.split_at_mut(block.len());
             rest = others;
             block.centred(psi, unplaced);
         }
         uses.unseen_category += usize::from(unplaced);
-        self.assignment.uses = uses;
-        let features = features.col_as_slice(0);
-        features.iter().all(|d| d.is_finite()).then_some(())
-    }
-
-    /// Whether a mixture stands in for the cell of the last row.
-    fn stands_in(&self, partition: &Partition) -> bool {
-        self.assignment.cells[0] as usize >= partition.len()
-    }
-
-    /// The indicator of its cell, or the weights over the cells.
-    fn indicate(&self, psi: &mut [f64]) {
-        let cell = self.assignment.cells[0] as usize;
-        if cell < psi.len() {
-            psi.fill(0.0);
-            psi[cell] = 1.0;
+        *slot.uses = uses;
+        *slot.status = if unplaced {
+            RowStatus::Unknown
         } else {
-            psi.copy_from_slice(&self.assignment.mixtures[0]);
-        }
+            RowStatus::Known
+        };
+        let mut features = slot.features.iter();
+        features.all(|d| d.is_finite()).then_some(())
     }
 }
 

@@ -753,19 +753,14 @@ fn indicators(
     match unplaced {
         None => *uses = uses.plus(assignment.uses),
         Some(unplaced) => {
-            let stands_in = |cell: &u32| *cell as usize >= partition.len();
-            let rows = unplaced.iter_mut().zip(&assignment.cells);
-            rows.for_each(|(unplaced, cell)| *unplaced |= stands_in(cell));
+            let rows = unplaced.iter_mut().zip(assignment.cells());
+            rows.for_each(|(unplaced, cell)| *unplaced |= cell.is_none());
         }
     }
     let count = partition.len();
     let mut values = vec![0.0; count * sensitive.len()];
-    for (row, cell) in values.chunks_mut(count).zip(&assignment.cells) {
-        match (*cell as usize).checked_sub(count) {
-            None => row[*cell as usize] = 1.0,
-            Some(k) => row.copy_from_slice(&assignment.mixtures[k]),
-        }
-    }
+    let rows = values.chunks_mut(count).enumerate();
+    rows.for_each(|(row, weights)| assignment.indicate(row, weights));
     Ok(values)
 }
 

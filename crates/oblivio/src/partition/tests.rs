@@ -46,7 +46,7 @@ fn dyadic_cells_agree_with_exact_arithmetic() {
         let fields: Vec<&str> = line.split(',').collect();
         let value: f64 = fields[0].parse().unwrap();
         let exact: u32 = fields[1].parse().unwrap();
-        let cell = partition.assign(&numbers("s", &[value])).unwrap().cells[0];
+        let cell = partition.assign(&numbers("s", &[value])).unwrap().codes()[0];
         assert_eq!(cell, exact, "s = {value}");
         compared += 1;
     }
@@ -71,7 +71,7 @@ fn values_outside_given_dyadic_bounds_are_refused_or_clamped() {
     let assignment = fit(&rule, &reference)
         .assign(&numbers("s", &[-7.0, 5.5]))
         .unwrap();
-    assert_eq!(assignment.cells, vec![0, 1]);
+    assert_eq!(assignment.codes(), [0, 1]);
     assert_eq!(assignment.uses.out_of_range, 2);
 }
 
@@ -80,7 +80,7 @@ fn quantile_and_uniform_ends_are_open_and_counted() {
     for binning in [Binning::Quantile, Binning::Uniform] {
         let partition = fit(&bins(2, binning), &numbers("s", &[1.0, 2.0, 3.0, 4.0]));
         let assignment = partition.assign(&numbers("s", &[-9.0, 9.0])).unwrap();
-        assert_eq!(assignment.cells, vec![0, 1]);
+        assert_eq!(assignment.codes(), [0, 1]);
         assert_eq!(assignment.uses.out_of_range, 2);
     }
 }
@@ -106,8 +106,8 @@ fn an_empty_bin_takes_the_smallest_enclosing_cell() {
         let partition = fit(&bins(8, binning), &reference);
         let assignment = partition.assign(&numbers("s", &[value])).unwrap();
         assert_eq!(assignment.uses.empty_cell, 1);
-        assert_eq!(assignment.cells, vec![3]);
-        assignment.mixtures[0].clone()
+        assert_eq!(assignment.codes(), [3]);
+        assignment.mixtures()[0].clone()
     };
     // Bin 3: halving gives 2..4 (empty), then 0..4; neighbours give 2..5 (empty), then 1..6.
     assert_eq!(
@@ -136,11 +136,11 @@ fn in_a_product_the_finest_continuous_column_goes_first_and_categories_are_never
     };
     let third = 1.0 / 3.0;
     assert_eq!(
-        partition.assign(&row("a", 5.5)).unwrap().mixtures,
+        partition.assign(&row("a", 5.5)).unwrap().mixtures(),
         vec![vec![third, third, third, 0.0]]
     );
     assert_eq!(
-        partition.assign(&row("b", 9.5)).unwrap().mixtures,
+        partition.assign(&row("b", 9.5)).unwrap().mixtures(),
         vec![vec![0.0, 0.0, 0.0, 1.0]]
     );
 }
@@ -150,8 +150,8 @@ fn a_grid_has_as_many_mixtures_as_are_allowed() {
     // Four of sixteen bins have rows: between them other pairs enclose an empty one.
     let partition = fit(&bounded(0.0, 16.0), &numbers("s", &[0.5, 3.5, 8.5, 15.5]));
     let grid = partition.grid(usize::MAX).unwrap();
-    let mixtures = grid.assignment.mixtures.len();
-    assert!(mixtures > 1 && grid.assignment.cells.len() == 4 + mixtures);
+    let mixtures = grid.assignment.mixtures().len();
+    assert!(mixtures > 1 && grid.assignment.len() == 4 + mixtures);
     assert!(partition.grid(4 * mixtures).is_some());
     assert!(partition.grid(4 * mixtures - 1).is_none());
 }
@@ -165,11 +165,11 @@ fn policies_for_empty_cells() {
         fit(&rule, &reference).assign(&numbers("s", &[3.5]))
     };
     assert_eq!(
-        mixture(EmptyCell::Population).unwrap().mixtures,
+        mixture(EmptyCell::Population).unwrap().mixtures(),
         vec![vec![0.5, 0.5]]
     );
     assert_eq!(
-        mixture(EmptyCell::Zero).unwrap().mixtures,
+        mixture(EmptyCell::Zero).unwrap().mixtures(),
         vec![vec![0.0, 0.0]]
     );
     assert_eq!(
@@ -198,8 +198,8 @@ fn unseen_categories_are_named_or_follow_the_policy() {
         ..PartitionRule::default()
     };
     let assignment = fit(&rule, &reference).assign(&unseen).unwrap();
-    assert_eq!(assignment.cells, vec![0, 2]);
-    assert_eq!(assignment.mixtures, vec![vec![2.0 / 3.0, 1.0 / 3.0]]);
+    assert_eq!(assignment.codes(), [0, 2]);
+    assert_eq!(assignment.mixtures(), [vec![2.0 / 3.0, 1.0 / 3.0]]);
     assert_eq!(assignment.uses.unseen_category, 1);
 }
 
@@ -238,7 +238,7 @@ fn missing_is_refused_or_a_level_of_its_own() {
     assert_eq!(partition.len(), 3);
     assert_eq!(partition.label(2), "s missing");
     let assignment = partition.assign(&numbers("s", &[f64::NAN, 0.0])).unwrap();
-    assert_eq!(assignment.cells, vec![2, 0]);
+    assert_eq!(assignment.codes(), [2, 0]);
     assert_eq!(assignment.uses.missing, 1);
     // Missing at prediction but never in training is still refused.
     let partition = fit(&rule, &numbers("s", &[0.5, 1.5]));
@@ -374,15 +374,15 @@ mod merging {
             let partition = fit(&rule(binning, cells, least), &table);
             prop_assert!(partition.check_read().is_ok());
             let assignment = partition.assign(&table).unwrap();
-            prop_assert!(assignment.mixtures.is_empty());
+            prop_assert!(assignment.mixtures().is_empty());
             let mut counts = vec![0; partition.len()];
-            for cell in &assignment.cells {
+            for cell in assignment.codes() {
                 counts[*cell as usize] += 1;
             }
             prop_assert_eq!(&counts, partition.counts());
             for cell in 0..partition.len() {
                 let members: Vec<usize> = (0..table.len())
-                    .filter(|&row| assignment.cells[row] as usize == cell)
+                    .filter(|&row| assignment.codes()[row] as usize == cell)
                     .collect();
                 let combination = rows.combination(members[0]);
                 prop_assert!(members.iter().all(|&row| rows.combination(row) == combination));
@@ -477,7 +477,10 @@ mod merging {
         );
         let (_, empty) = ages(&[45.0]);
         let assignment = partition.assign(&empty).unwrap();
-        assert_eq!((assignment.cells, assignment.uses.empty_cell), (vec![1], 0));
+        assert_eq!(
+            (assignment.codes(), assignment.uses.empty_cell),
+            (&[1][..], 0)
+        );
     }
 
     #[test]
@@ -487,9 +490,9 @@ mod merging {
         assert_eq!(partition.label(0), "age < 40, sex=F");
         let (_, empty) = ages(&[45.0]);
         let assignment = partition.assign(&empty).unwrap();
-        assert_eq!(assignment.cells, [2]);
+        assert_eq!(assignment.codes(), [2]);
         // Among several columns the finest is dropped first.
-        assert_eq!(assignment.mixtures, [vec![0.5, 0.5]]);
+        assert_eq!(assignment.mixtures(), [vec![0.5, 0.5]]);
     }
 
     #[test]

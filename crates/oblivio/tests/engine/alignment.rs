@@ -35,10 +35,7 @@ fn rule(method: AlignMethod, strength: f64) -> AlignRule {
 }
 
 fn cells(cells: &[u32]) -> Assignment {
-    Assignment {
-        cells: cells.to_vec(),
-        ..Assignment::default()
-    }
+    Assignment::from_cells(cells.to_vec())
 }
 
 fn normals(count: usize, seed: u64) -> Vec<f64> {
@@ -106,13 +103,13 @@ fn names_are_those_of_the_settings() {
 fn quantiles_of_cells_of_equal_counts_are_equal_to_the_bit_and_their_mean() {
     let (scores, assignment) = spread_out(600, 3, 1);
     let before: Vec<Vec<f64>> = (0..3)
-        .map(|c| of_cell(&scores, &assignment.cells, c))
+        .map(|c| of_cell(&scores, assignment.codes(), c))
         .collect();
     assert!(distance(&before[0], &before[1]) > 0.2);
     let aligned = aligned(rule(AlignMethod::Quantile, 1.0), &scores, &assignment);
-    let first = of_cell(&aligned, &assignment.cells, 0);
+    let first = of_cell(&aligned, assignment.codes(), 0);
     for cell in 1..3 {
-        assert_eq!(first, of_cell(&aligned, &assignment.cells, cell));
+        assert_eq!(first, of_cell(&aligned, assignment.codes(), cell));
     }
     // The barycentre of distributions on the line: means of order statistics.
     for (k, value) in first.iter().enumerate() {
@@ -149,7 +146,7 @@ fn held_out_scores_are_aligned_to_sampling_error() {
     let (fresh, fresh_cells) = spread_out(6000, 3, 4);
     let ones = vec![1.0; 6000];
     let worst = |scores: &[f64]| -> f64 {
-        let of = |c| of_cell(scores, &fresh_cells.cells, c);
+        let of = |c| of_cell(scores, fresh_cells.codes(), c);
         distance(&of(0), &of(1))
             .max(distance(&of(0), &of(2)))
             .max(distance(&of(1), &of(2)))
@@ -171,7 +168,7 @@ fn held_out_scores_are_aligned_to_sampling_error() {
     // Location and scale leave the shape.
     let half = apply(AlignMethod::LocationScale);
     assert!(worst(&half) > chance && worst(&half) < worst(&fresh));
-    let of = |c| of_cell(&half, &fresh_cells.cells, c);
+    let of = |c| of_cell(&half, fresh_cells.codes(), c);
     assert!(distance(&of(0), &of(1)) < chance);
 }
 
@@ -179,7 +176,7 @@ fn held_out_scores_are_aligned_to_sampling_error() {
 fn location_and_scale_are_those_of_the_barycentre() {
     let (scores, assignment) = spread_out(90, 3, 5);
     let moments = |scores: &[f64], cell| {
-        let own = of_cell(scores, &assignment.cells, cell);
+        let own = of_cell(scores, assignment.codes(), cell);
         let mean = own.iter().sum::<f64>() / own.len() as f64;
         let square = own.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / own.len() as f64;
         (mean, square.sqrt())
@@ -226,14 +223,16 @@ fn the_knob_goes_from_the_score_to_the_barycentre_on_a_line() {
 /// Rows of every cell, of mixtures, of cells that are not known, within and beyond the range of the fit.
 #[test]
 fn aligned_scores_rise_with_the_score() {
-    let (scores, mut assignment) = spread_out(700, 3, 7);
+    let (scores, assignment) = spread_out(700, 3, 7);
     // Some ties, and one cell thinned.
     let scores: Vec<f64> = scores.iter().map(|s| (s * 8.0).round() / 8.0).collect();
-    assignment.mixtures = vec![
+    let mixtures = vec![
         vec![0.2, 0.8, 0.0],
         vec![0.0, 0.0, 0.0],
         vec![0.1, 0.1, 0.8],
     ];
+    let of = |codes: &[u32]| Assignment::from_codes(3, codes.to_vec(), mixtures.clone());
+    let assignment = of(assignment.codes());
     let ones = vec![1.0; 700];
     let sweep: Vec<f64> = (0..4000).map(|i| f64::from(i - 2000) / 100.0).collect();
     for method in METHODS {
@@ -241,20 +240,14 @@ fn aligned_scores_rise_with_the_score() {
             let given = Given::Cells(&assignment);
             let fit = Alignment::fit(rule(method, strength), &scores, given, &ones, 0.0).unwrap();
             for cell in 0..6 {
-                let of = Assignment {
-                    cells: vec![cell; sweep.len()],
-                    ..assignment.clone()
-                };
+                let of = of(&vec![cell; sweep.len()]);
                 let aligned = fit.apply(&sweep, Given::Cells(&of)).unwrap();
                 assert!(aligned.is_sorted(), "{method:?} {strength} {cell}");
             }
             // Nothing known of the cell, or of the row: the population.
             let one =
                 |assignment: &Assignment| fit.apply(&[1.3], Given::Cells(assignment)).unwrap()[0];
-            let zero = Assignment {
-                cells: vec![4],
-                ..assignment.clone()
-            };
+            let zero = of(&[4]);
             assert_eq!(one(&cells(&[9])), one(&zero));
             assert_ne!(one(&cells(&[1])), one(&zero));
         }
@@ -274,11 +267,7 @@ fn a_mixture_has_the_distribution_of_the_mixture() {
         0.0,
     )
     .unwrap();
-    let mixture = Assignment {
-        cells: vec![2; 200],
-        mixtures: vec![vec![0.5, 0.5]],
-        ..Assignment::default()
-    };
+    let mixture = Assignment::from_codes(2, vec![2; 200], vec![vec![0.5, 0.5]]);
     let mixed = fit.apply(&scores, Given::Cells(&mixture)).unwrap();
     let own = fit.apply(&scores, Given::Cells(&cells(&of))).unwrap();
     // The barycentre is an even spread from 50 to 149.
@@ -334,7 +323,7 @@ fn a_weight_counts_rows_and_weight_zero_counts_none() {
     let weights: Vec<f64> = (0..90).map(|i| f64::from(i % 4)).collect();
     let rows: Vec<usize> = (0..90).flat_map(|i| vec![i; i % 4]).collect();
     let repeated: Vec<f64> = rows.iter().map(|&i| scores[i]).collect();
-    let of: Vec<u32> = rows.iter().map(|&i| assignment.cells[i]).collect();
+    let of: Vec<u32> = rows.iter().map(|&i| assignment.codes()[i]).collect();
     let features = hats(&normals(90, 10));
     let features = centred(&features, &weights);
     let again = Mat::from_fn(features.nrows(), rows.len(), |j, k| features[(j, rows[k])]);
@@ -442,11 +431,7 @@ fn what_cannot_be_aligned_is_refused() {
         assert!(fit(&scores, features, &ones, -1.0).is_err());
         let none = Assignment::default();
         assert!(fit(&[], Given::Cells(&none), &[], 0.0).is_err());
-        let mixtures = Assignment {
-            cells: vec![2; 3],
-            mixtures: vec![vec![0.5, 0.5]],
-            ..Assignment::default()
-        };
+        let mixtures = Assignment::from_codes(2, vec![2; 3], vec![vec![0.5, 0.5]]);
         assert!(matches!(
             fit(&scores, Given::Cells(&mixtures), &ones, 0.0),
             Err(Error::TooFewRows { .. })
@@ -609,7 +594,7 @@ fn features_of_cells_give_the_alignment_by_cells() {
     let (scores, assignment) = spread_out(99, 3, 17);
     let ones = vec![1.0; 99];
     let indicators = Mat::from_fn(3, 99, |j, i| {
-        f64::from(u8::from(assignment.cells[i] == j as u32))
+        f64::from(u8::from(assignment.codes()[i] == j as u32))
     });
     let features = centred(&indicators, &ones);
     let given = Given::Features(features.as_ref());

@@ -157,7 +157,7 @@ fn mixtures_are_rows_of_explicit_weights() {
             let sensitive = reference.sensitive(Cut::Dyadic);
             let (partition, map) = reference.map_by(&kernel, &rule, &sensitive, strength);
             let assignment = partition.assign(&table.sensitive(Cut::Dyadic)).unwrap();
-            assert_eq!(assignment.mixtures.len(), 4);
+            assert_eq!(assignment.groups().unwrap().mixtures.len(), 4);
             assert_eq!(assignment.uses.empty_cell, 60 - kept.len());
             let side = (&table, &assignment, &shift);
             compare_all(&map, side, side, &reference).unwrap();

@@ -371,11 +371,11 @@ fn the_grid_is_what_single_fits_say() {
         let scores = table.scores(&fit, cut);
         let sensitive = table.sensitive(cut);
         let offsets = fit.predictor.offsets().unwrap();
-        let cells = offsets.partition.assign(&sensitive).unwrap().cells;
-        let ratio = correlation_ratio(&scores, &cells);
+        let cells = offsets.partition.assign(&sensitive).unwrap();
+        let ratio = correlation_ratio(&scores, cells.codes());
         assert!((ratio.value - point.correlation_ratio).abs() < 1e-9);
         assert!((ratio.expected - point.expected).abs() < 1e-12);
-        let means = oblivio_testing::cell_means(&scores, &cells, &table.weights);
+        let means = oblivio_testing::cell_means(&scores, cells.codes(), &table.weights);
         assert!((oblivio_testing::range(&means) - point.gap).abs() < 1e-9);
     }
     let dependence = |t: f64| {
@@ -492,10 +492,10 @@ fn new_rows_refresh_the_offsets_and_drift_is_seen() {
         let prediction = predictor
             .predict(&moved.points, Some(&sensitive), &watch())
             .unwrap();
-        let cells = prediction.assignment.unwrap().cells;
+        let cells = prediction.assignment.unwrap();
         oblivio_testing::range(&oblivio_testing::cell_means(
             &prediction.scores,
-            &cells,
+            cells.codes(),
             &moved.weights,
         ))
     };

@@ -109,7 +109,11 @@ impl Rows {
     /// The cells of rows that miss nothing.
     fn cells(&self, fit: &Fit) -> Vec<u32> {
         let partition = &fit.predictor.offsets().unwrap().partition;
-        partition.assign(&self.sensitive()).unwrap().cells
+        partition
+            .assign(&self.sensitive())
+            .unwrap()
+            .codes()
+            .to_vec()
     }
 }
 
@@ -177,10 +181,12 @@ fn rows_that_miss_a_sensitive_value_are_scored_by_a_model_that_needs_none() {
                 );
             }
             let assignment = prediction.assignment.unwrap();
-            let mixture = assignment.cells[0] as usize;
+            let mixture = assignment.codes()[0] as usize;
             let cells = fit.predictor.offsets().unwrap().partition.len();
             assert!(mixture >= cells);
-            let whole: f64 = assignment.mixtures[mixture - cells].iter().sum();
+            let whole: f64 = assignment.groups().unwrap().mixtures[mixture - cells]
+                .iter()
+                .sum();
             assert!((whole - 1.0).abs() < 1e-12);
 
             // Without any sensitive value all rows are, and their scores have the same mean in every true cell.

@@ -96,7 +96,7 @@ impl Case {
         let mean = ConditionalMean::estimate(
             self.kernel.clone(),
             self.points("x").select(&reference),
-            partition.assign(&sensitive).unwrap().cells,
+            partition.assign(&sensitive).unwrap().codes().to_vec(),
             &weights,
             partition.mass(),
             &Watch::default(),

@@ -707,5 +707,5 @@ fn errors_name_the_offending_value() {
         range: OutOfRange::Clamp,
         ..Policies::default()
     };
-    assert_eq!(by_age(clamped).assign(&at_age(1.75)).unwrap().cells, [2]);
+    assert_eq!(by_age(clamped).assign(&at_age(1.75)).unwrap().codes(), [2]);
 }

@@ -79,7 +79,7 @@ impl Data {
     fn gap(&self, predictor: &Predictor, counts: impl Fn(usize) -> bool) -> (f64, f64) {
         let scores = self.scores(predictor);
         let partition = &predictor.offsets().unwrap().partition;
-        let cells = partition.assign(&self.sensitive).unwrap().cells;
+        let cells = partition.assign(&self.sensitive).unwrap().codes().to_vec();
         let rows: Vec<usize> = (0..scores.len()).filter(|&i| counts(i)).collect();
         let mean = |cell: usize| {
             let inside = rows.iter().filter(|&&i| cells[i] as usize == cell);

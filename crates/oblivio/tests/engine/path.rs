@@ -39,7 +39,7 @@ impl Corrected {
         let cells = shifts.gram.ncols();
         let basis = Mat::from_fn(table.len(), 2 * cells, |i, j| {
             if j < cells {
-                f64::from(u8::from(assignment.cells[i] as usize == j))
+                f64::from(u8::from(assignment.codes()[i] as usize == j))
             } else {
                 -shifts.at[(i, j - cells)]
             }

@@ -705,7 +705,7 @@ fn files_hold_the_regression() {
     // ⟨Z, Z'⟩ by its definition: K less what the rows' weights take off.
     let k: Kernel = "rbf(gamma=0.5)".parse().unwrap();
     let rows = 120;
-    let features = assignment.smooth.as_ref().unwrap();
+    let features = assignment.matrix().unwrap();
     let influence = |i: usize| -> Vec<f64> {
         // Feature by feature through the map: ⟨φ(x), Z_i⟩ = k(x, x_i) − ⟨φ(x), δ_i⟩.
         let mean = model.map.mean().at(&table.points, &watch()).unwrap();

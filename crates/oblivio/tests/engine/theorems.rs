@@ -114,7 +114,7 @@ proptest! {
         let at = map.mean().at(&others.points, &watch()).unwrap();
         let shifts = map.shifts(at.as_ref(), &assignment).gram;
         let length = |i: usize| {
-            let cell = assignment.cells[i] as usize;
+            let cell = assignment.codes()[i] as usize;
             shifts[(cell, cell)].max(0.0).sqrt()
         };
         let z = Features::Oblivious(&others.points, &assignment);
@@ -299,7 +299,7 @@ fn mixtures_keep_the_oblivious_matrix_positive_semidefinite() {
             let (partition, map) =
                 reference.map_by(&kernel, &rule, &reference.sensitive(cut), strength);
             let assignment = partition.assign(&table.sensitive(cut)).unwrap();
-            assert!(!assignment.mixtures.is_empty());
+            assert!(!assignment.groups().unwrap().mixtures.is_empty());
             let gram = gram(&map, &table.points, &assignment);
             let lowest = smallest_eigenvalue(&gram);
             assert!(lowest >= -1e-9 * trace(&gram), "{kernel} {cut:?}: {lowest}");

@@ -131,9 +131,9 @@ fn the_card_says_how_much_the_scores_of_its_rows_depend() {
         let predictions = model.predict(&table(0, ROWS), &watch()).unwrap();
         assert_eq!(model.card.dependence.len(), predictions.len());
         for (found, prediction) in model.card.dependence.iter().zip(predictions) {
-            let cells = prediction.assignment.unwrap().cells;
-            let before = correlation_ratio(&prediction.before, &cells);
-            let after = correlation_ratio(&prediction.scores, &cells);
+            let cells = prediction.assignment.unwrap();
+            let before = correlation_ratio(&prediction.before, cells.codes());
+            let after = correlation_ratio(&prediction.scores, cells.codes());
             let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b} {settings:?}");
             near(found.before, before.value);
             near(found.after, after.value);

@@ -207,7 +207,7 @@ impl Passing<'_> {
         self.pass.each(0, &bar, &mut |rows, _| {
             let rows = self.training(rows, &mut counted);
             let sensitive = Sensitive::new(rows.sensitive.clone(), rows.len())?;
-            all.append(self.turned.assign(&sensitive)?, self.turned.cells());
+            all.append(self.turned.assign(&sensitive)?);
             Ok(())
         })?;
         Ok(all)

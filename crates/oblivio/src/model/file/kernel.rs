@@ -214,11 +214,10 @@ impl Own<'_> {
         }
         let features =
             features.map(|count| MatRef::from_column_major_slice(smooth, count, rows).to_owned());
-        let assignment = Assignment {
-            cells: self.cells,
-            smooth: features,
-            ..Assignment::default()
-        };
+        let mut assignment = Assignment::from_codes(self.partition.len(), self.cells, Vec::new());
+        if let Some(features) = features {
+            assignment = assignment.with_features(features, &[]);
+        }
         let Self { kernel, points, .. } = self;
         ConditionalMean::frugal(kernel, points, &assignment, weights, self.partition, watch)
     }
@@ -274,11 +273,11 @@ mod tests {
 
     /// The file as versions wrote it that left the means to the reader; every row counts once.
     fn before(model: &KernelModel, points: &Points, sensitive: &Sensitive) -> Vec<u8> {
-        let Assignment { cells, smooth, .. } = model.partition.assign(sensitive).unwrap();
+        let assignment = model.partition.assign(sensitive).unwrap();
         let of_row = |features: &faer::Mat<f64>, i: usize| features.col_as_slice(i).to_vec();
-        let smooth: Vec<f64> = smooth.map_or(Vec::new(), |features| {
+        let smooth: Vec<f64> = assignment.matrix().map_or(Vec::new(), |features| {
             (0..points.len())
-                .flat_map(|i| of_row(&features, i))
+                .flat_map(|i| of_row(features, i))
                 .collect()
         });
         let file = KernelFile {
@@ -287,7 +286,7 @@ mod tests {
                 encoder: model.encoder.clone(),
                 partition: model.partition.clone(),
                 strength: 1.0,
-                cells,
+                cells: assignment.codes().to_vec(),
             },
             reference: Tensor::points("reference", points),
             means: Means::Left {
