@@ -5,7 +5,7 @@ use std::path::Path;
 use oblivio::fit::PathGrid;
 use oblivio::gram::FeatureGram;
 use oblivio::oblivious::Shifts;
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 use oblivio::{
     Column, ConditionalMean, Mode, ObliviousMap, Points, Result, Sensitive, Settings, Training,
     Watch,
@@ -50,7 +50,7 @@ impl Census {
         let (points, watch) = (self.points.clone(), Watch::default());
         let mean =
             ConditionalMean::estimate(rbf(GAMMA), points, cells.clone(), &ones, &mass, &watch)?;
-        let assignment = Assignment::from_cells(cells);
+        let assignment = SensitiveDesign::from_cells(cells);
         let map = ObliviousMap::new(mean, 1.0)?;
         let shifts: Shifts = map.shifts(map.mean().at_reference(&watch)?.as_ref(), &assignment);
         FeatureGram::oblivious(&map, &self.points, &assignment, &shifts).lower(&watch)

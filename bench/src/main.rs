@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use oblivio::features::FeatureSettings;
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 use oblivio::reference::Reference;
 use oblivio::{
     Column, ConditionalMean, Kernel, Mode, ObliviousMap, Points, Result, Sensitive, Settings,
@@ -96,7 +96,7 @@ fn oblivious_matrix(folder: &Path) -> Result<()> {
     let (kernel, watch, rows) = (rbf(0.1), Watch::default(), points.len());
     let cells: Vec<u32> = (0..rows).map(|i| (i * 10 / rows) as u32).collect();
     let mass = vec![rows as f64 / 10.0; 10];
-    let assignment = Assignment::from_cells(cells.clone());
+    let assignment = SensitiveDesign::from_cells(cells.clone());
     let estimate = || {
         ConditionalMean::estimate(
             kernel.clone(),

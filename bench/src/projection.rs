@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 use oblivio::{ConditionalMean, Kernel, Result, Watch};
 use oblivio_release::{Manifold, Region, Search};
 
@@ -20,7 +20,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     let reference = matrix(&folder.join("projection_reference.f64"), DIM)?;
     let reference_cells = cells(&folder.join("projection_reference_cells.f64"));
     let points = matrix(&folder.join("projection_x.f64"), DIM)?;
-    let rows = Assignment::from_cells(cells(&folder.join("projection_cells.f64")));
+    let rows = SensitiveDesign::from_cells(cells(&folder.join("projection_cells.f64")));
     let mut mass = vec![0.0; 4];
     for cell in &reference_cells {
         mass[*cell as usize] += 1.0;

@@ -1,7 +1,7 @@
 //! How much scores depend on the cells.
 
 use oblivio::Partition;
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 
 /// The share of the scores' variance that the cells explain.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -144,7 +144,11 @@ pub fn correlation_ratio(scores: &[f64], cells: &[u32]) -> CorrelationRatio {
 }
 
 /// The mean score of each cell that has rows here; rows without a cell of their own come last.
-pub fn cell_means(scores: &[f64], assignment: &Assignment, partition: &Partition) -> Vec<CellMean> {
+pub fn cell_means(
+    scores: &[f64],
+    assignment: &SensitiveDesign,
+    partition: &Partition,
+) -> Vec<CellMean> {
     let mut tally = Tally::new(partition.len());
     tally.update(scores, assignment.codes());
     tally.cell_means(partition)

@@ -5,7 +5,7 @@ use faer::{Accum, Mat, MatRef, Par};
 use oblivio_base::{Points, Result, Watch};
 use oblivio_kernels::{Kernel, KernelMatrix};
 
-use crate::partition::{Assignment, DesignSums, Partition, Smooth};
+use crate::partition::{DesignSums, Partition, SensitiveDesign, Smooth};
 use crate::sensitive_free::Root;
 
 /// Reference rows handled at a time where memory is short.
@@ -72,7 +72,7 @@ impl ConditionalMean {
     pub fn of(
         kernel: Kernel,
         reference: Points<'static>,
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         weights: &[f64],
         partition: &Partition,
         watch: &Watch,
@@ -86,7 +86,7 @@ impl ConditionalMean {
     /// How much each reference row has of each mean, one mean in each column, and what is taken off the weights of the means.
     #[doc(hidden)]
     pub fn parts(
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         weights: &[f64],
         partition: &Partition,
     ) -> Result<(Mat<f64>, Vec<f64>)> {
@@ -120,7 +120,7 @@ impl ConditionalMean {
     pub(crate) fn frugal(
         kernel: Kernel,
         reference: Points<'static>,
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         weights: &[f64],
         partition: &Partition,
         watch: &Watch,
@@ -223,7 +223,7 @@ impl ConditionalMean {
     }
 
     /// The root of the weights of the means: the shares of the cells, or the second moments of the features of S.
-    pub(crate) fn root(&self, assignment: &Assignment, weights: &[f64]) -> Result<Root> {
+    pub(crate) fn root(&self, assignment: &SensitiveDesign, weights: &[f64]) -> Result<Root> {
         let Some(features) = assignment.matrix() else {
             return Ok(Root::of_shares(&self.shares));
         };
@@ -291,7 +291,7 @@ impl ConditionalMean {
     pub(crate) fn expand(
         &self,
         coefficients: &[f64],
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         strength: f64,
     ) -> Vec<f64> {
         let DesignSums { values, total } = assignment.sum(coefficients);
@@ -324,7 +324,7 @@ impl ConditionalMean {
 impl Estimate {
     /// What the partition says of these reference rows, and the shares of the means.
     fn of(
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         weights: &[f64],
         partition: &Partition,
     ) -> Result<(Self, Vec<f64>)> {

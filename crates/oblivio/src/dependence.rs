@@ -4,7 +4,7 @@ use oblivio_base::Result;
 use oblivio_base::stats::Spread;
 use serde::{Deserialize, Serialize};
 
-use crate::partition::Assignment;
+use crate::partition::SensitiveDesign;
 use crate::predictor::{Offsets, Predictor};
 
 /// The share of a score's variance that the cells explain, $\eta^2 = \sum_c W_c(\bar h_c - \bar h)^2/\sum_i w_i(h_i - \bar h)^2$, over
@@ -27,7 +27,7 @@ impl Dependence {
     pub(crate) fn of_rows(
         predictor: &Predictor,
         before: &[f64],
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         weights: &[f64],
     ) -> Result<Option<Self>> {
         let Some(offsets) = predictor.offsets() else {

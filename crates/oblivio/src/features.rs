@@ -14,7 +14,7 @@ use crate::gather::{Gather, Rows};
 use crate::moments::{
     Batch, CellFeatures, Plan, PlanSettings, Sample, SensitiveRows, SmoothFeatures,
 };
-use crate::partition::{Assignment, Partition, PartitionRule};
+use crate::partition::{Partition, PartitionRule, SensitiveDesign};
 use crate::predictor::Offsets;
 use crate::reference::Reference;
 use crate::sensitive::Sensitive;
@@ -195,7 +195,7 @@ impl ObliviousFeatures {
         points: &Points,
         sensitive: Option<&Sensitive>,
         watch: &Watch,
-    ) -> Result<(Vec<f64>, Option<Assignment>)> {
+    ) -> Result<(Vec<f64>, Option<SensitiveDesign>)> {
         let Some(cells) = &self.cells else {
             return Ok((self.map.features(points, watch)?, None));
         };

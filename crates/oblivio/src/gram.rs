@@ -7,7 +7,7 @@ use oblivio_kernels::kernel::{Span, Tile};
 use oblivio_kernels::{Gram, Kernel, KernelGram, Lower};
 
 use crate::oblivious::{ObliviousMap, Shifts};
-use crate::partition::{Assignment, Correction};
+use crate::partition::{Correction, SensitiveDesign};
 
 /// A kernel matrix, perhaps with a correction of low rank.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl<'k> FeatureGram<'k> {
     pub fn oblivious(
         map: &'k ObliviousMap,
         points: &Points,
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         shifts: &Shifts,
     ) -> Self {
         let correction = map.symmetric_correction(assignment, shifts);

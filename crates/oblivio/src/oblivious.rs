@@ -12,7 +12,7 @@ use oblivio_kernels::{KernelMatrix, Lower};
 
 use crate::conditional_mean::ConditionalMean;
 pub use crate::partition::Shifts;
-use crate::partition::{Assignment, Correction, Side};
+use crate::partition::{Correction, SensitiveDesign, Side};
 
 /// Maps points and their cells to oblivious features, as far as inner products go.
 ///
@@ -30,7 +30,7 @@ pub enum Features<'a> {
     /// $\phi(x_i)$
     Plain(&'a Points<'a>),
     /// $Z_i = \phi(x_i) - t\,\delta_{c_i}$
-    Oblivious(&'a Points<'a>, &'a Assignment),
+    Oblivious(&'a Points<'a>, &'a SensitiveDesign),
 }
 
 impl<'a> Features<'a> {
@@ -40,7 +40,7 @@ impl<'a> Features<'a> {
         }
     }
 
-    fn assignment(self) -> Option<&'a Assignment> {
+    fn assignment(self) -> Option<&'a SensitiveDesign> {
         match self {
             Self::Plain(_) => None,
             Self::Oblivious(_, assignment) => Some(assignment),
@@ -76,7 +76,7 @@ impl ObliviousMap {
     }
 
     /// The inner products of points and shifts, from those of points and means.
-    pub fn shifts(&self, at: MatRef<'_, f64>, assignment: &Assignment) -> Shifts {
+    pub fn shifts(&self, at: MatRef<'_, f64>, assignment: &SensitiveDesign) -> Shifts {
         let mixtures = assignment.mixtures();
         Shifts {
             at: self.mean.shifts(at, mixtures),
@@ -90,7 +90,7 @@ impl ObliviousMap {
     pub fn gram_into(
         &self,
         points: &Points,
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         shifts: &Shifts,
         out: &mut Lower,
         watch: &Watch,
@@ -107,7 +107,7 @@ impl ObliviousMap {
     pub fn gram(
         &self,
         points: &Points,
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         watch: &Watch,
     ) -> Result<Vec<f64>> {
         let shifts = self.shifts(self.mean.at(points, watch)?.as_ref(), assignment);
@@ -118,7 +118,7 @@ impl ObliviousMap {
 
     pub(crate) fn symmetric_correction(
         &self,
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         shifts: &Shifts,
     ) -> Correction {
         let side = Side {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::align::{AlignRule, Alignment, given};
 use crate::conditioning::{Observed, Of};
 use crate::intervals::Intervals;
-use crate::partition::{Assignment, Partition, PartitionRule, Uses};
+use crate::partition::{Partition, PartitionRule, SensitiveDesign, Uses};
 use crate::sensitive::Sensitive;
 
 /// Predicts $\langle h, Z\rangle = h(x) - t\,b_{c(s)}$, with $h = c + \sum_j g_j k(x_j, \cdot)$; or that score aligned.
@@ -66,7 +66,7 @@ pub struct Prediction {
     /// The prediction: h(x) − t b(s), aligned if the model has an alignment.
     pub scores: Vec<f64>,
     /// The cell of every row, where sensitive values were given.
-    pub assignment: Option<Assignment>,
+    pub assignment: Option<SensitiveDesign>,
     /// How often a policy was needed.
     pub uses: Uses,
     /// The rows that the fallback scored.
@@ -142,7 +142,7 @@ impl Offsets {
     }
 
     /// A score less t times the offset of its row.
-    pub(crate) fn less(&self, score: f64, assignment: &Assignment, row: usize) -> f64 {
+    pub(crate) fn less(&self, score: f64, assignment: &SensitiveDesign, row: usize) -> f64 {
         score - self.strength * self.of(assignment, row)
     }
 
@@ -174,7 +174,7 @@ impl Offsets {
         partition: &Partition,
         strength: f64,
         values: &[f64],
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         weights: &[f64],
     ) -> Result<Self> {
         let regression = match (&partition.smooth, assignment.matrix()) {
@@ -200,7 +200,7 @@ impl Offsets {
     pub(crate) fn with_regression(
         self,
         values: Vec<f64>,
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         weights: &[f64],
     ) -> Self {
         let mut offsets = Self {
@@ -246,7 +246,7 @@ impl Offsets {
     }
 
     /// $\sum_c (w_c - p_c)\,m_c$ for a row of weights w over the cells, $m_c = b_c + m$ being the means of h.
-    pub(crate) fn of(&self, assignment: &Assignment, row: usize) -> f64 {
+    pub(crate) fn of(&self, assignment: &SensitiveDesign, row: usize) -> f64 {
         let values = match &self.smooth {
             Some(smooth) if !assignment.is_for_reports() => &smooth.values,
             _ => &self.by_cell,
@@ -259,7 +259,7 @@ impl Offsets {
 pub(crate) fn cell_means(
     partition: &Partition,
     values: &[f64],
-    assignment: &Assignment,
+    assignment: &SensitiveDesign,
     weights: &[f64],
 ) -> Vec<f64> {
     let mut means = vec![0.0; partition.len()];
@@ -455,7 +455,7 @@ impl Predictor {
         watch: &Watch,
     ) -> Result<Prediction> {
         let assignment = prediction.assignment.as_ref();
-        let missing = assignment.map_or(Vec::new(), Assignment::missing);
+        let missing = assignment.map_or(Vec::new(), SensitiveDesign::missing);
         if missing.is_empty() {
             return Ok(prediction);
         }
@@ -471,7 +471,7 @@ impl Predictor {
     }
 
     /// h(x) − t b(s), before any alignment.
-    pub(crate) fn less_offsets(&self, before: &[f64], assignment: &Assignment) -> Vec<f64> {
+    pub(crate) fn less_offsets(&self, before: &[f64], assignment: &SensitiveDesign) -> Vec<f64> {
         let Some(offsets) = &self.offsets else {
             return before.to_vec();
         };
@@ -481,7 +481,7 @@ impl Predictor {
     }
 
     /// The scores, aligned if there is an alignment.
-    pub(crate) fn aligned(&self, scores: &[f64], assignment: &Assignment) -> Result<Vec<f64>> {
+    pub(crate) fn aligned(&self, scores: &[f64], assignment: &SensitiveDesign) -> Result<Vec<f64>> {
         match &self.alignment {
             None => Ok(scores.to_vec()),
             Some(alignment) => alignment.apply(scores, given(assignment, None).0),
@@ -493,7 +493,7 @@ impl Predictor {
         &mut self,
         rule: Option<AlignRule>,
         before: &[f64],
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         weights: &[f64],
     ) -> Result<()> {
         self.alignment = match rule {

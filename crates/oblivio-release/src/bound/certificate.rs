@@ -1,6 +1,6 @@
 //! What rows that nobody has seen say directly about an event and the cells.
 
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 
 /// How often each cell occurs inside an event and outside it.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +77,7 @@ pub(crate) fn largest_beta(cells: &[u32], count: usize) -> f64 {
 }
 
 /// The rows whose cell is one of these, and not a mixture that stands in for one.
-pub(crate) fn placed(assignment: &Assignment, usable: &[bool]) -> Vec<usize> {
+pub(crate) fn placed(assignment: &SensitiveDesign, usable: &[bool]) -> Vec<usize> {
     let cells = assignment.cells().enumerate();
     cells
         .filter(|(_, cell)| cell.is_some_and(|cell| usable.get(cell) == Some(&true)))

@@ -1,7 +1,7 @@
 //! How far predictions were moved, and how far they could have been: $|h(x) - \langle h, Z\rangle| = t|\langle h, \delta\rangle| \le t\|h\|\|\delta\|$.
 
 use faer::Mat;
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 use oblivio::{ConditionalMean, Predictor};
 use oblivio_base::{Error, Result, Watch};
 use oblivio_kernels::Shape;
@@ -11,13 +11,13 @@ use super::report::{CellChange, ChangeBound};
 /// The shifts of reference rows.
 pub(super) struct RowShifts<'a> {
     pub(super) mean: &'a ConditionalMean,
-    pub(super) assignment: &'a Assignment,
+    pub(super) assignment: &'a SensitiveDesign,
     /// $\|\delta\|$ of every row.
     pub(super) norms: Vec<f64>,
 }
 
 impl<'a> RowShifts<'a> {
-    pub(super) fn new(mean: &'a ConditionalMean, assignment: &'a Assignment) -> Self {
+    pub(super) fn new(mean: &'a ConditionalMean, assignment: &'a SensitiveDesign) -> Self {
         let norms = shift_norms(mean, assignment);
         Self {
             mean,
@@ -36,7 +36,7 @@ impl<'a> RowShifts<'a> {
 }
 
 /// $\|\delta\|$ of every row; all must have cells of their own.
-pub(super) fn shift_norms(mean: &ConditionalMean, assignment: &Assignment) -> Vec<f64> {
+pub(super) fn shift_norms(mean: &ConditionalMean, assignment: &SensitiveDesign) -> Vec<f64> {
     let squares = assignment.quadratic(mean.shift_gram(&[], &[]).as_ref());
     squares
         .iter()

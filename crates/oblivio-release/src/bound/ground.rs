@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use faer::Mat;
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 use oblivio::{ConditionalMean, ObliviousMap};
 use oblivio_base::{Points, Result, Watch, random};
 use oblivio_kernels::Kernel;
@@ -195,7 +195,7 @@ fn left(
     mean: &ConditionalMean,
     strength: f64,
     points: &Points,
-    assignment: &Assignment,
+    assignment: &SensitiveDesign,
     watch: &Watch,
 ) -> Result<f64> {
     let rows = points.len();

@@ -1,6 +1,6 @@
 //! The rows of a table, split: those that estimate the conditional mean anew, and those that bounds are of.
 
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 use oblivio::predictor::Offsets;
 use oblivio::reference::Reference;
 use oblivio::{Model, Partition, Prediction, Sensitive};
@@ -103,7 +103,7 @@ impl<'a> Table<'a> {
         Ok(())
     }
 
-    pub(super) fn assigned(&self, rows: &[usize]) -> Result<Assignment> {
+    pub(super) fn assigned(&self, rows: &[usize]) -> Result<SensitiveDesign> {
         self.partition.assign(&self.sensitive.select(rows))
     }
 

@@ -13,7 +13,7 @@ mod tests;
 use faer::{Mat, MatRef};
 use oblivio::ConditionalMean;
 use oblivio::features::ObliviousFeatures;
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 use oblivio_base::choice::check_strength;
 use oblivio_base::{Error, Points, Result, Watch};
 use oblivio_kernels::{FeatureMap, Kernel, KernelMatrix, Shape};
@@ -286,14 +286,14 @@ impl Manifold {
     /// The projections of rows with these sensitive values, each by itself.
     ///
     /// ```
-    /// use oblivio::{Assignment, ConditionalMean, Kernel, Manifold, Points, Region, Search, Watch};
+    /// use oblivio::{SensitiveDesign, ConditionalMean, Kernel, Manifold, Points, Region, Search, Watch};
     /// // The second group is the first one, two higher.
     /// let x = Points::new(vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0], 1)?;
     /// let cells = vec![0, 0, 0, 1, 1, 1];
     /// let (kernel, watch) = (Kernel::Gaussian { gamma: 0.01 }, Watch::default());
     /// let mean = ConditionalMean::estimate(kernel, x.clone(), cells.clone(), &[1.0; 6], &[3.0; 2], &watch)?;
     /// let manifold = Manifold::of(&mean, Region::of(&x))?;
-    /// let cells = Assignment::from_cells(cells);
+    /// let cells = SensitiveDesign::from_cells(cells);
     /// let w = manifold.project(&x, &cells, 1.0, &Search::default(), &watch)?.points;
     /// // With a wide kernel the projections are nearly the rows less the means of their groups, plus the mean.
     /// assert!((w.row(1)[0] - 2.5).abs() < 0.1 && (w.row(4)[0] - 2.5).abs() < 0.1);
@@ -302,7 +302,7 @@ impl Manifold {
     pub fn project(
         &self,
         points: &Points,
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         strength: f64,
         search: &Search,
         watch: &Watch,
@@ -341,7 +341,7 @@ impl Manifold {
         })
     }
 
-    fn check(&self, points: &Points, assignment: &Assignment) -> Result<()> {
+    fn check(&self, points: &Points, assignment: &SensitiveDesign) -> Result<()> {
         let length = |what, found, needed| {
             Err(Error::Length {
                 what,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use faer::Mat;
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 use rayon::prelude::*;
 
 use super::Manifold;
@@ -51,13 +51,17 @@ impl Pattern {
 /// The patterns of rows: one for each cell and mixture, or one for each row.
 pub(super) struct Patterns<'a> {
     manifold: &'a Manifold,
-    assignment: &'a Assignment,
+    assignment: &'a SensitiveDesign,
     strength: f64,
     shared: Vec<Pattern>,
 }
 
 impl<'a> Patterns<'a> {
-    pub(super) fn new(manifold: &'a Manifold, assignment: &'a Assignment, strength: f64) -> Self {
+    pub(super) fn new(
+        manifold: &'a Manifold,
+        assignment: &'a SensitiveDesign,
+        strength: f64,
+    ) -> Self {
         let mut patterns = Self {
             manifold,
             assignment,

@@ -14,7 +14,7 @@ fn problem(
     dim: usize,
     rows: usize,
     seed: f64,
-) -> (Manifold, Points<'static>, Assignment) {
+) -> (Manifold, Points<'static>, SensitiveDesign) {
     let kernel: Kernel = kernel.parse().unwrap();
     let base = scattered(rows, dim, seed);
     let cells: Vec<u32> = (0..rows)
@@ -34,7 +34,7 @@ fn problem(
     );
     let region = Region::of(&base);
     let manifold = Manifold::of(&mean.unwrap(), region).unwrap();
-    let assignment = Assignment::from_cells(cells);
+    let assignment = SensitiveDesign::from_cells(cells);
     (manifold, base, assignment)
 }
 
@@ -337,7 +337,7 @@ fn the_row_itself_is_not_beaten_where_nothing_depends_on_s() {
         &watch,
     );
     let manifold = Manifold::of(&mean.unwrap(), Region::of(&base)).unwrap();
-    let assignment = Assignment::from_cells(cells);
+    let assignment = SensitiveDesign::from_cells(cells);
     let found = manifold
         .project(&base, &assignment, 1.0, &Search::default(), &watch)
         .unwrap();
@@ -388,7 +388,7 @@ fn stepped_features_and_indicators_are_enumerated() {
     };
     assert_eq!(region.combinations(), Some(12));
     let manifold = Manifold::of(&mean, region).unwrap();
-    let assignment = Assignment::from_cells(cells);
+    let assignment = SensitiveDesign::from_cells(cells);
     let search = Search {
         certify: Some(Certify::default()),
         ..Search::default()

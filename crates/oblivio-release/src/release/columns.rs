@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use oblivio::Partition;
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 use oblivio_base::Result;
 use oblivio_base::error::require;
 use oblivio_base::stats::effective_rows;
@@ -54,7 +54,7 @@ impl ColumnMap {
         method: ReleaseMethod,
         form: &ColumnForm,
         values: &[f64],
-        (partition, assignment): (&Partition, &Assignment),
+        (partition, assignment): (&Partition, &SensitiveDesign),
         weights: &[f64],
     ) -> Result<Self> {
         if method == ReleaseMethod::Residual && matches!(form.form, Form::Categories(_)) {
@@ -98,7 +98,7 @@ impl ColumnMap {
     pub(super) fn apply(
         &self,
         values: &[f64],
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         (form, draws): (&ColumnForm, &Draws),
         strength: f64,
     ) -> Result<Vec<f64>> {

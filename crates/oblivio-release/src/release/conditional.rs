@@ -1,7 +1,7 @@
 //! The distribution of a column given S.
 
 use oblivio::Partition;
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 use oblivio::sibling::ByCell;
 use oblivio_base::error::require;
 use oblivio_base::{Error, Result};
@@ -32,7 +32,7 @@ pub(super) type Parts<'a> = [(StepsRef<'a>, f64)];
 #[derive(Clone, Copy)]
 pub(super) struct Reference<'a> {
     pub(super) partition: &'a Partition,
-    pub(super) assignment: &'a Assignment,
+    pub(super) assignment: &'a SensitiveDesign,
     /// Zero for a row whose value is missing.
     pub(super) weights: &'a [f64],
     pub(super) rows: &'a [usize],
@@ -78,7 +78,7 @@ impl Conditional {
     /// Something of the distribution of every row.
     pub(super) fn each<T: Send>(
         &self,
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         of: impl Fn(usize, &Parts) -> T + Sync,
     ) -> Result<Vec<T>> {
         match (self, assignment.matrix()) {

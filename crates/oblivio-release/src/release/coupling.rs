@@ -1,7 +1,7 @@
 //! Categories: the same shares whatever S is, with the fewest changes.
 
 use oblivio::Partition;
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 use oblivio_base::Result;
 use oblivio_base::error::require;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ impl CouplingMap {
     pub(super) fn apply(
         &self,
         codes: &[f64],
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         (column, draws): (&str, &Draws),
         strength: f64,
     ) -> Result<Vec<f64>> {

@@ -1,6 +1,6 @@
 //! From reference rows to a release.
 
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 use oblivio::sibling::{Observed, Of};
 use oblivio::{Partition, Sensitive};
 use oblivio_base::points::check_weights;
@@ -107,7 +107,7 @@ impl ReleaseSettings {
     fn fit_columns(
         &self,
         (forms, read): (&[ColumnForm], &[ReadColumn]),
-        known: (&Partition, &Assignment),
+        known: (&Partition, &SensitiveDesign),
         weights: &[f64],
         watch: &Watch,
     ) -> Result<Vec<ColumnMap>> {

@@ -2,7 +2,7 @@
 
 use faer::MatRef;
 use oblivio::model::file::Smooth;
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 use oblivio::sensitive::Kind;
 use oblivio::{ConditionalMean, Partition, Sensitive};
 use oblivio_audit::sibling::prepared;
@@ -53,7 +53,7 @@ pub(super) struct ProjectionRows<'a> {
     pub(super) forms: &'a [ColumnForm],
     pub(super) read: &'a [ReadColumn],
     pub(super) partition: &'a Partition,
-    pub(super) assignment: &'a Assignment,
+    pub(super) assignment: &'a SensitiveDesign,
     pub(super) sensitive: &'a Sensitive,
     pub(super) weights: &'a [f64],
 }
@@ -137,7 +137,7 @@ impl ProjectionMap {
     pub(super) fn apply(
         &self,
         (forms, read): (&[ColumnForm], &[ReadColumn]),
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         strength: f64,
         watch: &Watch,
     ) -> Result<Vec<Vec<f64>>> {
@@ -152,7 +152,7 @@ impl ProjectionMap {
     pub(super) fn certify(
         &self,
         (forms, read): (&[ColumnForm], &[ReadColumn]),
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         strength: f64,
         watch: &Watch,
     ) -> Result<Option<ReleaseCertificate>> {

@@ -1,7 +1,7 @@
 //! Conditional quantile repair of a column of numbers.
 
 use oblivio::Partition;
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 use oblivio::sibling::Distribution;
 use oblivio_base::Result;
 use oblivio_base::error::require;
@@ -65,7 +65,7 @@ impl QuantileMap {
     pub(super) fn apply(
         &self,
         values: &[f64],
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         (column, draws): (&str, &Draws),
         strength: f64,
     ) -> Result<Vec<f64>> {

@@ -4,7 +4,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use oblivio::Partition;
 use oblivio::model::file::Smooth;
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 use oblivio::sibling::{ByCell, Distribution};
 use oblivio_base::error::require;
 use oblivio_base::stats::Spread;
@@ -83,7 +83,7 @@ impl ResidualMap {
     pub(super) fn apply(
         &self,
         values: &[f64],
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         strength: f64,
     ) -> Result<Vec<f64>> {
         let shifts = match (self, assignment.matrix()) {

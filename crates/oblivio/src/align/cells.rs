@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::own;
 use super::table::{Table, tie};
-use crate::partition::{Assignment, CellWeights};
+use crate::partition::{CellWeights, SensitiveDesign};
 
 /// The most knots of a cell's distribution. A knot is then worth less than a 512th of the cell, which is below the sampling error of
 /// as many rows as are looked at.
@@ -97,7 +97,7 @@ impl<D> ByCell<D> {
     /// Estimates the distribution of each cell from its scores and weights, ascending by score. Mixtures estimate nothing.
     pub fn estimate(
         scores: &[f64],
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         weights: &[f64],
         of: impl Fn(&[(f64, f64)]) -> D,
     ) -> Result<Self> {
@@ -175,7 +175,7 @@ impl<D> ByCell<D> {
     pub fn parts<'d>(
         &'d self,
         population: &[(&'d D, f64)],
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         row: usize,
     ) -> Vec<(&'d D, f64)> {
         let mut parts = Vec::new();
@@ -190,7 +190,7 @@ impl<D> ByCell<D> {
     /// The numbers of the cells whose distributions make up that of a row, with a share each; none where nothing is known.
     pub(super) fn part_into(
         &self,
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         row: usize,
         parts: &mut Vec<(usize, f64)>,
     ) {
@@ -270,7 +270,7 @@ impl<D: Distribution + Clone> ByCell<D> {
 impl ByCell<Normal> {
     pub(super) fn moments(
         scores: &[f64],
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         weights: &[f64],
     ) -> Result<Self> {
         Self::estimate(scores, assignment, weights, |rows| {
@@ -288,7 +288,7 @@ impl ByCell<Normal> {
     /// $\bar m + \bar\sigma\,(x - m_c)/\sigma_c$, with $\bar m = \sum_cp_cm_c$ and $\bar\sigma = \sum_cp_c\sigma_c$ those of the barycentre
     /// of a location-scale family; $\bar m$ in a cell without spread. A mixture of cells has the mean and the standard deviation of the
     /// mixture.
-    pub(super) fn full(&self, scores: &[f64], assignment: &Assignment) -> Vec<f64> {
+    pub(super) fn full(&self, scores: &[f64], assignment: &SensitiveDesign) -> Vec<f64> {
         let population = self.numbered_shares();
         let common = self.common(&population);
         let full = |parts: &mut Vec<_>, (row, score): (usize, &f64)| {
@@ -318,7 +318,7 @@ impl ByCell<Normal> {
 impl ByCell<Table> {
     pub(super) fn quantiles(
         scores: &[f64],
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
         weights: &[f64],
     ) -> Result<Self> {
         let counted = scores.iter().zip(weights).filter(|(_, w)| **w > 0.0);
@@ -332,7 +332,7 @@ impl ByCell<Table> {
     /// $F = \sum_cw_cF_c$ for a mixture of cells.
     ///
     /// Beyond the least and the largest score of the cell (of the mixture) the map goes on with slope 1.
-    pub(super) fn full(&self, scores: &[f64], assignment: &Assignment) -> Vec<f64> {
+    pub(super) fn full(&self, scores: &[f64], assignment: &SensitiveDesign) -> Vec<f64> {
         let population = self.numbered_shares();
         let full = |parts: &mut Vec<_>, (row, score): (usize, &f64)| {
             self.part_into(assignment, row, parts);

@@ -2,13 +2,17 @@
 
 use super::cells::ByCell;
 use super::table::{Table, interpolate};
-use crate::partition::Assignment;
+use crate::partition::SensitiveDesign;
 
 impl ByCell<Table> {
     /// The distribution function of every row of an assignment; `None` if they have more knots than `most` together.
     ///
     /// A sum of broken lines is one, with the knots of all: $F = \sum_cw_cF_c$ is exact, not sampled.
-    pub(crate) fn distributions(&self, assignment: &Assignment, most: usize) -> Option<Vec<Table>> {
+    pub(crate) fn distributions(
+        &self,
+        assignment: &SensitiveDesign,
+        most: usize,
+    ) -> Option<Vec<Table>> {
         let population = self.shares();
         let mut left = most;
         let of = |row: usize| {
@@ -62,10 +66,10 @@ mod tests {
     #[test]
     fn as_many_knots_as_are_allowed() {
         let mixtures = vec![vec![0.5, 0.5]];
-        let assignment = Assignment::from_codes(2, vec![0, 0, 1, 1, 1, 2], mixtures.clone());
+        let assignment = SensitiveDesign::from_codes(2, vec![0, 0, 1, 1, 1, 2], mixtures.clone());
         let scores = [1.0, 2.0, 2.0, 3.0, 4.0, 0.0];
         let cells = ByCell::quantiles(&scores, &assignment, &[1.0; 6]).unwrap();
-        let places = Assignment::from_codes(2, vec![0, 1, 2], mixtures);
+        let places = SensitiveDesign::from_codes(2, vec![0, 1, 2], mixtures);
         // Two of the first cell, three of the second, and of both together four.
         let lines = cells.distributions(&places, 9).unwrap();
         assert_eq!(lines[2].values, [1.0, 2.0, 3.0, 4.0]);

@@ -21,7 +21,7 @@ pub(crate) use self::sample::SampledScores;
 pub(crate) use self::smooth::Regression;
 pub(crate) use self::smooth::{LEAST_VARIANCE, MARGINAL, SmoothNormal, SmoothTable};
 pub(crate) use self::table::Table;
-use crate::partition::{Assignment, Partition};
+use crate::partition::{Partition, SensitiveDesign};
 
 /// How scores are aligned, and how far.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +55,7 @@ impl Named for AlignMethod {
 pub enum Given<'a> {
     /// A cell each. A row that a policy has placed among several has the mixture of their distributions; where nothing is known of
     /// a row, or of its cell, it has that of the whole population.
-    Cells(&'a Assignment),
+    Cells(&'a SensitiveDesign),
     /// Features ψ(s), a column for each row, whose weighted mean over the rows of the fit is zero.
     Features(MatRef<'a, f64>),
 }
@@ -81,7 +81,7 @@ pub(crate) enum By {
 /// What alignment goes by where a predictor knows this of its rows: the features of S that the conditional mean is a regression on,
 /// else the cells. And the ridge of that regression, if its partition is given.
 pub(crate) fn given<'a>(
-    assignment: &'a Assignment,
+    assignment: &'a SensitiveDesign,
     partition: Option<&Partition>,
 ) -> (Given<'a>, f64) {
     match assignment.matrix() {
@@ -137,9 +137,9 @@ impl Alignment {
     /// of a row. Equal scores of a cell stay equal, so a cell of few different scores can only be moved as they are.
     ///
     /// ```
-    /// use oblivio::{AlignMethod, AlignRule, Alignment, Assignment, Given};
+    /// use oblivio::{AlignMethod, AlignRule, Alignment, SensitiveDesign, Given};
     /// // The scores of cell 1 are spread three times as wide.
-    /// let cells = Assignment::from_cells(vec![0, 0, 0, 1, 1, 1]);
+    /// let cells = SensitiveDesign::from_cells(vec![0, 0, 0, 1, 1, 1]);
     /// let scores = [-1.0, 0.0, 1.0, -3.0, 0.0, 3.0];
     /// let rule = AlignRule { method: AlignMethod::Quantile, strength: 1.0 };
     /// let alignment = Alignment::fit(rule, &scores, Given::Cells(&cells), &[1.0; 6], 0.0)?;
@@ -322,7 +322,7 @@ impl AlignmentRow {
         &mut self,
         alignment: &Alignment,
         score: f64,
-        assignment: &Assignment,
+        assignment: &SensitiveDesign,
     ) -> Option<f64> {
         let (population, parts) = (&self.population, &mut self.parts);
         let full = match (&alignment.by, given(assignment, None).0) {

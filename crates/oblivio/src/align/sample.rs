@@ -2,7 +2,7 @@
 
 use oblivio_base::random::{Draw, Drawn};
 
-use crate::partition::Assignment;
+use crate::partition::SensitiveDesign;
 
 /// Scores before their offsets, of at most so many rows of a stream: a seeded sample, the same as that of a survey of the same rows.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub(crate) struct SampledScores {
     numbers: Vec<usize>,
     pub(crate) before: Vec<f64>,
     pub(crate) weights: Vec<f64>,
-    pub(crate) assignment: Assignment,
+    pub(crate) assignment: SensitiveDesign,
 }
 
 impl SampledScores {
@@ -26,7 +26,7 @@ impl SampledScores {
             numbers: Vec::new(),
             before: Vec::new(),
             weights: Vec::new(),
-            assignment: Assignment::default(),
+            assignment: SensitiveDesign::default(),
         }
     }
 
@@ -46,7 +46,7 @@ impl SampledScores {
     }
 
     /// Adds the scores of the rows that were drawn from a batch, with their weights and what is known of their S.
-    pub(crate) fn add(&mut self, before: &[f64], weights: &[f64], assignment: Assignment) {
+    pub(crate) fn add(&mut self, before: &[f64], weights: &[f64], assignment: SensitiveDesign) {
         self.before.extend(before);
         self.weights.extend(weights);
         self.assignment.append(assignment);

@@ -17,7 +17,7 @@ use crate::conditioning::{Observed, Of};
 use crate::dependence::Dependence;
 use crate::gram::{Change, FeatureGram};
 use crate::oblivious::ObliviousMap;
-use crate::partition::{Assignment, Partition};
+use crate::partition::{Partition, SensitiveDesign};
 use crate::predictor::{Offsets, Predictor, cell_means};
 use crate::sensitive_free::{Parity, Removal, Restraint, Root};
 
@@ -590,7 +590,7 @@ pub(super) fn at_training(
     predictor: &Predictor,
     mode: Mode,
     fitted: &[f64],
-    assignment: &Assignment,
+    assignment: &SensitiveDesign,
 ) -> Vec<f64> {
     match predictor.offsets() {
         Some(offsets) if mode == Mode::Oblivious => {

@@ -19,7 +19,7 @@ use crate::dependence::Dependence;
 use crate::features::{FeatureSettings, ObliviousFeatures};
 use crate::gather::Rows;
 use crate::moments::SAMPLE;
-use crate::partition::Assignment;
+use crate::partition::SensitiveDesign;
 use crate::predictor::{Offsets, Predictor};
 use crate::reference::Reference;
 use crate::sensitive::Sensitive;
@@ -64,7 +64,7 @@ pub struct Labelled<'a> {
     /// How much its class counts.
     pub emphasis: &'a [f64],
     /// The cell of each row, and the mixtures that cells beyond the partition stand for.
-    pub assignment: &'a Assignment,
+    pub assignment: &'a SensitiveDesign,
     /// Whether these rows are also those that estimated the means.
     pub estimated: bool,
 }
@@ -231,7 +231,7 @@ impl Turned {
     }
 
     /// The cells of rows.
-    pub fn assign(&self, sensitive: &Sensitive) -> Result<Assignment> {
+    pub fn assign(&self, sensitive: &Sensitive) -> Result<SensitiveDesign> {
         match &self.features.cells {
             Some(cells) => {
                 let assignment = cells.partition.assign(sensitive)?;
@@ -243,7 +243,7 @@ impl Turned {
                     assignment.for_reports()
                 })
             }
-            None => Ok(Assignment::from_cells(vec![0; sensitive.len()])),
+            None => Ok(SensitiveDesign::from_cells(vec![0; sensitive.len()])),
         }
     }
 

@@ -4,7 +4,7 @@ use oblivio_base::Points;
 use oblivio_kernels::learn::Outcomes;
 
 use super::Training;
-use crate::partition::Assignment;
+use crate::partition::SensitiveDesign;
 
 /// Training or reference rows, those of a cell together: the correction of a column of the oblivious matrix is then the
 /// same number many times over.
@@ -17,14 +17,14 @@ pub(super) struct Part {
     pub(super) weights: Vec<f64>,
     /// How much the class of each row counts.
     pub(super) emphasis: Vec<f64>,
-    pub(super) assignment: Assignment,
+    pub(super) assignment: SensitiveDesign,
 }
 
 impl Part {
     pub(super) fn new(
         data: &Training,
         (weights, emphasis): (&[f64], &[f64]),
-        everywhere: &Assignment,
+        everywhere: &SensitiveDesign,
         mut rows: Vec<usize>,
     ) -> Self {
         rows.sort_by_key(|&row| everywhere.codes()[row]);

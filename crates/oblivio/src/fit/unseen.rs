@@ -10,7 +10,7 @@ use super::problem::Path;
 use super::{Emphasised, Fit, Mode, Settings};
 use crate::gather::Rows;
 use crate::intervals::{IntervalSource, Intervals, USUAL_COVERAGE};
-use crate::partition::{Assignment, EmptyCell, Missing, PartitionRule, Policies};
+use crate::partition::{EmptyCell, Missing, PartitionRule, Policies, SensitiveDesign};
 use crate::predictor::Predictor;
 use crate::reference::Reference;
 
@@ -33,7 +33,7 @@ pub(super) struct Scored {
     fallback: Option<Vec<f64>>,
     targets: Vec<f64>,
     weights: Vec<f64>,
-    assignment: Assignment,
+    assignment: SensitiveDesign,
 }
 
 impl Unseen {
@@ -179,7 +179,7 @@ fn out_of_fold(
     let targets = rows.targets.as_deref().unwrap_or(&[]);
     let assignment = match whole.offsets() {
         Some(offsets) => offsets.partition.assign(&rows.sensitive)?,
-        None => Assignment::from_cells(vec![0; count]),
+        None => SensitiveDesign::from_cells(vec![0; count]),
     };
     // Given rows estimate whatever happens, and none of them trains.
     let dealt = match &settings.reference {

@@ -3,7 +3,7 @@
 use oblivio_base::{Error, Result};
 
 use super::PredictionInterval;
-use crate::partition::{Assignment, Partition};
+use crate::partition::{Partition, SensitiveDesign};
 
 /// What was found of intervals and targets, cell by cell; rows may come in batches.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +49,7 @@ impl Coverage {
         &mut self,
         interval: &PredictionInterval,
         targets: &[f64],
-        assignment: Option<&Assignment>,
+        assignment: Option<&SensitiveDesign>,
     ) -> Result<()> {
         if targets.len() != interval.lower.len() {
             return Err(Error::Length {

@@ -13,7 +13,7 @@ use oblivio_base::{Error, Named, Result, Warning};
 pub use self::coverage::{CellCoverage, Coverage};
 pub use self::predict::PredictionInterval;
 pub(crate) use self::residuals::Residuals;
-use crate::partition::{Assignment, CellWeights};
+use crate::partition::{CellWeights, SensitiveDesign};
 
 /// The coverage that is meant where none is given.
 pub const USUAL_COVERAGE: f64 = 0.9;
@@ -101,7 +101,7 @@ impl Intervals {
     /// theirs.
     fn of_rows(
         &self,
-        assignment: Option<&Assignment>,
+        assignment: Option<&SensitiveDesign>,
         rows: usize,
         coverage: f64,
     ) -> Result<Vec<f64>> {

@@ -4,7 +4,7 @@ use faer::Mat;
 use oblivio_base::{Error, Result};
 
 use super::Sums;
-use crate::partition::{Assignment, Partition, Smooth};
+use crate::partition::{Partition, SensitiveDesign, Smooth};
 use crate::predictor::SmoothOffsets;
 use crate::sensitive::Sensitive;
 
@@ -21,7 +21,7 @@ pub(super) fn dense_rows(
     partition: &Partition,
     sensitive: &Sensitive,
     left_out: &[bool],
-) -> Result<(Vec<f64>, Assignment)> {
+) -> Result<(Vec<f64>, SensitiveDesign)> {
     let kept: Vec<usize> = (0..left_out.len()).filter(|&i| !left_out[i]).collect();
     let assignment = if kept.len() == left_out.len() {
         partition.assign(sensitive)?

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::axis::{Axis, Cut, UNSEEN};
-use super::{Assignment, Missing, OutOfRange, Partition, Place};
+use super::{Missing, OutOfRange, Partition, Place, SensitiveDesign};
 
 /// How a sensitive column is cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +36,7 @@ pub(crate) struct Grid {
     /// A row of the assignment, or the number of its rows where the combination is refused.
     pub(crate) places: Vec<usize>,
     /// Every cell, then every mixture that stands in for one.
-    pub(crate) assignment: Assignment,
+    pub(crate) assignment: SensitiveDesign,
 }
 
 impl Partition {
@@ -98,7 +98,11 @@ impl Partition {
         let all = self.len() + mixtures.len();
         Some(Grid {
             places: places.into_iter().map(|p| p.unwrap_or(all)).collect(),
-            assignment: Assignment::from_codes(self.len(), (0..all as u32).collect(), mixtures),
+            assignment: SensitiveDesign::from_codes(
+                self.len(),
+                (0..all as u32).collect(),
+                mixtures,
+            ),
         })
     }
 

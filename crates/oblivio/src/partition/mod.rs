@@ -24,7 +24,7 @@ use self::boxes::Tree;
 pub(crate) use self::cuts::Cuts;
 use self::cuts::Renaming;
 use self::derived::Derived;
-pub use self::design::{Assignment, CellWeights, DesignSums, Groups, RowStatus, Shifts};
+pub use self::design::{CellWeights, DesignSums, Groups, RowStatus, SensitiveDesign, Shifts};
 pub(crate) use self::design::{Correction, Side};
 pub use self::grid::Cutting;
 pub(crate) use self::grid::Grid;
@@ -370,7 +370,7 @@ impl Partition {
     /// The cell of every row, or what the policies put in its place.
     ///
     /// Columns are found by name.
-    pub fn assign(&self, sensitive: &Sensitive) -> Result<Assignment> {
+    pub fn assign(&self, sensitive: &Sensitive) -> Result<SensitiveDesign> {
         let (keys, mut uses) = locate(&self.axes, sensitive, self.policies)?;
         let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
         let mut mixtures = Vec::new();
@@ -398,7 +398,7 @@ impl Partition {
             }
             cells.push(cell);
         }
-        let mut assignment = Assignment::from_codes(self.len(), cells, mixtures);
+        let mut assignment = SensitiveDesign::from_codes(self.len(), cells, mixtures);
         assignment.uses = uses;
         if let Some(smooth) = &self.smooth {
             let rows = smooth.rows(sensitive)?;
@@ -409,7 +409,7 @@ impl Partition {
     }
 
     /// As [`assign`](Self::assign). Where rows that miss a sensitive value are left to a second model, they are marked as missing.
-    pub(crate) fn assign_all(&self, sensitive: &Sensitive) -> Result<Assignment> {
+    pub(crate) fn assign_all(&self, sensitive: &Sensitive) -> Result<SensitiveDesign> {
         let complete = self.complete(sensitive)?;
         if complete.len() == sensitive.len() {
             return self.assign(sensitive);

@@ -5,7 +5,7 @@ use oblivio_base::column::LevelMap;
 
 use super::axis::UNSEEN;
 use super::smooth::{Block, Smooth, Source};
-use super::{Assignment, Partition, RowStatus, Surroundings, Uses};
+use super::{Partition, RowStatus, SensitiveDesign, Surroundings, Uses};
 
 /// What [`assign`](Partition::assign) does, for one row at a time. The partition is that which it was made for.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub(crate) struct PartitionRow {
     around: Surroundings,
     blocks: Vec<BlockRow>,
     /// The place of the last row: its first mixture is there for rows that need one.
-    pub(crate) assignment: Assignment,
+    pub(crate) assignment: SensitiveDesign,
 }
 
 /// Where columns are among the values of a row, and their categories.
@@ -70,7 +70,7 @@ impl PartitionRow {
                 open: Vec::with_capacity(width),
             },
             blocks: blocks.collect::<Option<_>>()?,
-            assignment: Assignment::one_row(partition.len(), smooth.map(Smooth::len)),
+            assignment: SensitiveDesign::one_row(partition.len(), smooth.map(Smooth::len)),
         };
         // The cells are looked up in a tree that is made when it is first needed: now.
         partition.find(&place.key);

@@ -10,7 +10,7 @@ use oblivio::classes::Threshold;
 use oblivio::fit::StreamFit;
 use oblivio::model::Checkpoint;
 use oblivio::moments::SensitiveRows;
-use oblivio::partition::{Assignment, Policies};
+use oblivio::partition::{Policies, SensitiveDesign};
 use oblivio::reference::Reference;
 use oblivio::refresh::Renewal;
 use oblivio::survey::Survey;
@@ -34,8 +34,8 @@ fn rule(method: AlignMethod, strength: f64) -> AlignRule {
     AlignRule { method, strength }
 }
 
-fn cells(cells: &[u32]) -> Assignment {
-    Assignment::from_cells(cells.to_vec())
+fn cells(cells: &[u32]) -> SensitiveDesign {
+    SensitiveDesign::from_cells(cells.to_vec())
 }
 
 fn normals(count: usize, seed: u64) -> Vec<f64> {
@@ -46,7 +46,7 @@ fn normals(count: usize, seed: u64) -> Vec<f64> {
 }
 
 /// Fits to rows of weight one and gives their aligned scores.
-fn aligned(rule: AlignRule, scores: &[f64], assignment: &Assignment) -> Vec<f64> {
+fn aligned(rule: AlignRule, scores: &[f64], assignment: &SensitiveDesign) -> Vec<f64> {
     let ones = vec![1.0; scores.len()];
     let alignment = Alignment::fit(rule, scores, Given::Cells(assignment), &ones, 0.0).unwrap();
     alignment.apply(scores, Given::Cells(assignment)).unwrap()
@@ -71,7 +71,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Scores whose spread and shape depend on the cell, and whose mean does not.
-fn spread_out(rows: usize, counts: u32, seed: u64) -> (Vec<f64>, Assignment) {
+fn spread_out(rows: usize, counts: u32, seed: u64) -> (Vec<f64>, SensitiveDesign) {
     let of: Vec<u32> = (0..rows).map(|i| i as u32 % counts).collect();
     let noise = normals(rows, seed).into_iter().zip(&of);
     let scores = noise
@@ -231,7 +231,7 @@ fn aligned_scores_rise_with_the_score() {
         vec![0.0, 0.0, 0.0],
         vec![0.1, 0.1, 0.8],
     ];
-    let of = |codes: &[u32]| Assignment::from_codes(3, codes.to_vec(), mixtures.clone());
+    let of = |codes: &[u32]| SensitiveDesign::from_codes(3, codes.to_vec(), mixtures.clone());
     let assignment = of(assignment.codes());
     let ones = vec![1.0; 700];
     let sweep: Vec<f64> = (0..4000).map(|i| f64::from(i - 2000) / 100.0).collect();
@@ -245,8 +245,9 @@ fn aligned_scores_rise_with_the_score() {
                 assert!(aligned.is_sorted(), "{method:?} {strength} {cell}");
             }
             // Nothing known of the cell, or of the row: the population.
-            let one =
-                |assignment: &Assignment| fit.apply(&[1.3], Given::Cells(assignment)).unwrap()[0];
+            let one = |assignment: &SensitiveDesign| {
+                fit.apply(&[1.3], Given::Cells(assignment)).unwrap()[0]
+            };
             let zero = of(&[4]);
             assert_eq!(one(&cells(&[9])), one(&zero));
             assert_ne!(one(&cells(&[1])), one(&zero));
@@ -267,7 +268,7 @@ fn a_mixture_has_the_distribution_of_the_mixture() {
         0.0,
     )
     .unwrap();
-    let mixture = Assignment::from_codes(2, vec![2; 200], vec![vec![0.5, 0.5]]);
+    let mixture = SensitiveDesign::from_codes(2, vec![2; 200], vec![vec![0.5, 0.5]]);
     let mixed = fit.apply(&scores, Given::Cells(&mixture)).unwrap();
     let own = fit.apply(&scores, Given::Cells(&cells(&of))).unwrap();
     // The barycentre is an even spread from 50 to 149.
@@ -429,9 +430,9 @@ fn what_cannot_be_aligned_is_refused() {
         assert!(fit(&scores, given, &[0.0; 3], 0.0).is_err());
         assert!(fit(&scores, given, &[1.0, -1.0, 1.0], 0.0).is_err());
         assert!(fit(&scores, features, &ones, -1.0).is_err());
-        let none = Assignment::default();
+        let none = SensitiveDesign::default();
         assert!(fit(&[], Given::Cells(&none), &[], 0.0).is_err());
-        let mixtures = Assignment::from_codes(2, vec![2; 3], vec![vec![0.5, 0.5]]);
+        let mixtures = SensitiveDesign::from_codes(2, vec![2; 3], vec![vec![0.5, 0.5]]);
         assert!(matches!(
             fit(&scores, Given::Cells(&mixtures), &ones, 0.0),
             Err(Error::TooFewRows { .. })

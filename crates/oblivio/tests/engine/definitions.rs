@@ -5,7 +5,7 @@
 )]
 
 use oblivio::oblivious::Features;
-use oblivio::partition::{Assignment, Binning, CellCount, EmptyCell, PartitionRule, Policies};
+use oblivio::partition::{Binning, CellCount, EmptyCell, PartitionRule, Policies, SensitiveDesign};
 use oblivio::reference::Reference;
 use oblivio::{
     Column, Error, Fit, Kernel, Mode, ObliviousMap, Partition, Sensitive, Settings, Training,
@@ -64,7 +64,7 @@ proptest! {
     }
 }
 
-type Side<'a> = (&'a Table, &'a Assignment, &'a Mat<f64>);
+type Side<'a> = (&'a Table, &'a SensitiveDesign, &'a Mat<f64>);
 
 /// Plain and oblivious features on either side, against T K Tᵀ.
 fn compare_all(

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use oblivio::oblivious::Features;
-use oblivio::partition::{Assignment, Binning, CellCount, PartitionRule, Policies};
+use oblivio::partition::{Binning, CellCount, PartitionRule, Policies, SensitiveDesign};
 use oblivio::reference::Reference;
 use oblivio::{
     Column, ConditionalMean, Kernel, Mode, ObliviousMap, Partition, Points, Sensitive, Settings,
@@ -163,7 +163,8 @@ fn check(name: &str, rule: impl Fn(PartitionRule) -> PartitionRule) {
     case.rule = rule(case.rule);
     let (partition, map) = case.map();
     let watch = Watch::default();
-    let assign = |sensitive: &Sensitive| -> Assignment { partition.assign(sensitive).unwrap() };
+    let assign =
+        |sensitive: &Sensitive| -> SensitiveDesign { partition.assign(sensitive).unwrap() };
     let (x, x_test) = (
         case.points("x").select(&case.training()),
         case.points("x_test"),

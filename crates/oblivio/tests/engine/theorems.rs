@@ -9,7 +9,7 @@
 use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
 use oblivio::oblivious::Features;
-use oblivio::partition::{Assignment, Binning, CellCount, EmptyCell, PartitionRule, Policies};
+use oblivio::partition::{Binning, CellCount, EmptyCell, PartitionRule, Policies, SensitiveDesign};
 use oblivio::reference::Reference;
 use oblivio::{Kernel, Mode, ObliviousMap, Points, Sensitive, Settings, Training};
 use oblivio_base::UnseenCategory;
@@ -27,7 +27,7 @@ fn inner(map: &ObliviousMap, a: Features, b: Features, rows: usize) -> Mat<f64> 
     matrix(&map.inner(a, b, &watch()).unwrap(), rows)
 }
 
-fn gram(map: &ObliviousMap, points: &Points, assignment: &Assignment) -> Mat<f64> {
+fn gram(map: &ObliviousMap, points: &Points, assignment: &SensitiveDesign) -> Mat<f64> {
     let entries = map.gram(points, assignment, &watch()).unwrap();
     matrix(&entries, points.len())
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use faer::MatRef;
 use oblivio::fit::{Labelled, Turned};
 use oblivio::model::Labels;
-use oblivio::partition::Assignment;
+use oblivio::partition::SensitiveDesign;
 use oblivio::{Column, Encoder, Error, Model, Sensitive, Settings, Watch};
 use oblivio_base::Named;
 use oblivio_kernels::FeatureRows;
@@ -200,8 +200,8 @@ impl Passing<'_> {
     }
 
     /// The cells of the rows that train.
-    fn assignment(&self) -> Result<Assignment> {
-        let mut all = Assignment::default();
+    fn assignment(&self) -> Result<SensitiveDesign> {
+        let mut all = SensitiveDesign::default();
         let mut counted = 0;
         let bar = RowBar::new("cells", self.pass.source.rows());
         self.pass.each(0, &bar, &mut |rows, _| {

@@ -9,7 +9,7 @@ use super::container::{Codec, Tensor, invalid, read, require, write};
 use crate::conditional_mean::{ConditionalMean, KeptMean};
 use crate::model::KernelModel;
 use crate::oblivious::ObliviousMap;
-use crate::partition::{Assignment, Partition, Smooth};
+use crate::partition::{Partition, SensitiveDesign, Smooth};
 
 const KIND: &str = "kernel";
 /// The most reference rows of a file that leaves the means to its reader.
@@ -214,7 +214,8 @@ impl Own<'_> {
         }
         let features =
             features.map(|count| MatRef::from_column_major_slice(smooth, count, rows).to_owned());
-        let mut assignment = Assignment::from_codes(self.partition.len(), self.cells, Vec::new());
+        let mut assignment =
+            SensitiveDesign::from_codes(self.partition.len(), self.cells, Vec::new());
         if let Some(features) = features {
             assignment = assignment.with_features(features, &[]);
         }

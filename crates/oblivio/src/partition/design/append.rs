@@ -2,9 +2,9 @@
 
 use faer::Mat;
 
-use super::{Assignment, CellCodes, RowStatus, Storage};
+use super::{CellCodes, RowStatus, SensitiveDesign, Storage};
 
-impl Assignment {
+impl SensitiveDesign {
     /// Adds the rows of another design by the same encoder.
     pub fn append(&mut self, later: Self) {
         if later.is_empty() {

@@ -4,7 +4,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
 use oblivio_kernels::kernel::{Span, Tile};
 
-use super::{Assignment, Storage};
+use super::{SensitiveDesign, Storage};
 
 /// Inner products of points and shifts: what turns a kernel matrix into an oblivious one.
 #[derive(Clone, Debug)]
@@ -33,12 +33,12 @@ pub(crate) struct Side<'a> {
     /// Inner products of the plain features and the shifts of the other side, a row for each point; none if the other side is plain.
     pub(crate) at: Option<&'a Mat<f64>>,
     /// None for plain features.
-    pub(crate) design: Option<&'a Assignment>,
+    pub(crate) design: Option<&'a SensitiveDesign>,
 }
 
 impl<'a> Side<'a> {
     fn len(self) -> usize {
-        let rows = self.design.map_or(0, Assignment::len);
+        let rows = self.design.map_or(0, SensitiveDesign::len);
         self.at.map_or(rows, Mat::nrows)
     }
 

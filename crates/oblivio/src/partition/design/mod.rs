@@ -22,7 +22,7 @@ const CHUNK: usize = 256;
 /// stands in. Where it is a regression, a row of D has the centred features of S. Nothing outside this module asks which of the two it
 /// is. Rows also have a cell for reports in both cases.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Assignment {
+pub struct SensitiveDesign {
     cells: CellCodes,
     storage: Storage,
     /// One entry for each row.
@@ -106,7 +106,7 @@ pub(in crate::partition) struct RowSlot<'a> {
     pub(in crate::partition) uses: &'a mut Uses,
 }
 
-impl Assignment {
+impl SensitiveDesign {
     /// Rows with these cells.
     pub fn from_cells(cells: Vec<u32>) -> Self {
         let count = cells.iter().max().map_or(0, |cell| *cell as usize + 1);

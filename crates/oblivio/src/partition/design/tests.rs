@@ -106,7 +106,7 @@ fn encoders() -> Vec<(String, Partition)> {
 }
 
 /// Every encoder with a design of known rows and one of others, and what is expected of the latter's rows.
-fn designs() -> Vec<(String, Partition, [Assignment; 2])> {
+fn designs() -> Vec<(String, Partition, [SensitiveDesign; 2])> {
     let with_designs = |(name, encoder): (String, Partition)| {
         let known = encoder.assign_all(&reference()).unwrap();
         let others = encoder.assign_all(&others()).unwrap();
@@ -116,7 +116,7 @@ fn designs() -> Vec<(String, Partition, [Assignment; 2])> {
 }
 
 /// D, one row of the table in each row.
-fn written_out(design: &Assignment) -> Mat<f64> {
+fn written_out(design: &SensitiveDesign) -> Mat<f64> {
     if let Some(features) = design.matrix() {
         return features.transpose().to_owned();
     }
@@ -134,12 +134,12 @@ fn written_out(design: &Assignment) -> Mat<f64> {
 }
 
 /// How many directions `subtract` and `product` take: the cells, then the mixtures; or the features of S.
-fn codes(design: &Assignment) -> usize {
+fn codes(design: &SensitiveDesign) -> usize {
     design.width() + design.mixtures().len()
 }
 
 /// A value for each cell or feature, then what it amounts to for each mixture.
-fn with_mixtures(design: &Assignment, values: &[f64]) -> Vec<f64> {
+fn with_mixtures(design: &SensitiveDesign, values: &[f64]) -> Vec<f64> {
     let of_mixture = |weights: &Vec<f64>| dot(weights, values);
     let mixed = design.mixtures().iter().map(of_mixture);
     values.iter().copied().chain(mixed).collect()
@@ -237,7 +237,7 @@ struct Space {
 }
 
 impl Space {
-    fn new(design: &Assignment, dim: usize) -> Self {
+    fn new(design: &SensitiveDesign, dim: usize) -> Self {
         let each: Vec<Vec<f64>> = (0..dim)
             .map(|k| {
                 let values: Vec<f64> = (0..design.width()).map(|a| number(5 * a + k, 8)).collect();
@@ -251,7 +251,7 @@ impl Space {
     }
 
     /// Points less t times their shifts.
-    fn moved(&self, design: &Assignment, t: f64) -> Mat<f64> {
+    fn moved(&self, design: &SensitiveDesign, t: f64) -> Mat<f64> {
         let width = design.width();
         let shifts = written_out(design) * self.directions.subrows(0, width);
         &self.points - faer::Scale(t) * shifts
@@ -301,7 +301,7 @@ fn a_correction_makes_inner_products_those_of_moved_points() {
 }
 
 /// The correction of rows with themselves, entry by entry.
-fn symmetric(name: &str, design: &Assignment, space: &Space, t: f64) {
+fn symmetric(name: &str, design: &SensitiveDesign, space: &Space, t: f64) {
     let moved = space.moved(design, t);
     let expected = &moved * moved.transpose() - &space.points * space.points.transpose();
     let at = &space.points * space.directions.transpose();
@@ -345,10 +345,10 @@ fn rows_that_are_selected_and_appended_are_the_same_rows() {
             assert_eq!(both.cell(i), design.cell(place), "{name} {i}");
             assert_eq!(both.cell_weights(i), design.cell_weights(place));
         }
-        let mut first = Assignment::default();
+        let mut first = SensitiveDesign::default();
         first.append(known.clone());
         assert_eq!(first, known, "{name}");
-        first.append(Assignment::default());
+        first.append(SensitiveDesign::default());
         assert_eq!(first, known, "{name}");
     }
 }
@@ -393,7 +393,7 @@ fn an_unknown_row_is_not_a_row_of_the_zero_rule() {
     };
     let (zero, smooth) = (of("Zero"), of("Smooth []"));
     let overall = 1.75;
-    let values = |design: &Assignment| vec![0.5; design.width()];
+    let values = |design: &SensitiveDesign| vec![0.5; design.width()];
     assert_eq!(zero.offset(2, &values(&zero), overall), -overall);
     assert_eq!(smooth.offset(2, &values(&smooth), overall), 0.0);
 }
