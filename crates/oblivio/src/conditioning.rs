@@ -7,8 +7,8 @@ use oblivio_base::{Column, Error, Named, Points, Result, UnseenCategory, Warning
 use oblivio_kernels::{Kernel, KernelMatrix};
 
 use crate::partition::{
-    Binning, Block, CellCount, Choice, Coordinates, Estimator, KernelFeatures, Partition,
-    PartitionRule, Smooth, Source, Uses, check_features,
+    Binning, Block, CellCount, Choice, Coordinates, EmptyCell, Estimator, KernelFeatures,
+    Partition, PartitionRule, Smooth, Source, Uses, check_features,
 };
 use crate::sensitive::{Kind, Sensitive};
 
@@ -148,6 +148,11 @@ impl Partition {
         let smooth = Smooth::new(blocks, rule.policies)?;
         let rows = smooth.rows(table.sensitive)?;
         partition.smooth = Some(smooth.centred_over(&rows, table.weights));
+        // The cells are for the report: a regression needs none.
+        partition.policies.empty = match partition.policies.empty {
+            EmptyCell::Error => EmptyCell::Enclosing,
+            other => other,
+        };
         partition.choice = Some(chosen.choice);
         Ok((partition, warnings))
     }

@@ -486,13 +486,11 @@ impl Partition {
                     return true;
                 }
                 EmptyCell::Enclosing => {
-                    if self.encloses(key, around, weights) {
-                        return true;
-                    }
+                    self.enclose(key, around, weights);
+                    return true;
                 }
             }
         }
-        // Categories are never joined, so an unseen combination of them is treated as an unseen category.
         match self.policies.category {
             UnseenCategory::Error => return false,
             UnseenCategory::Population => self.write_shares(weights),
@@ -501,11 +499,19 @@ impl Partition {
         true
     }
 
-    /// The smallest enclosing cell with reference rows, as weights over the cells that it meets.
+    /// Writes the smallest enclosing cell with reference rows, as weights over the cells that it meets.
     ///
     /// A single continuous column is widened step by step. Among several columns the finest continuous one (the last of
-    /// these) is dropped first, and so on while more than one is left.
-    fn encloses(&self, key: &[u32], around: &mut Surroundings, weights: &mut [f64]) -> bool {
+    /// these) is dropped first, and so on while more than one is left. Then the categorical columns are dropped one by one, first the
+    /// one with the most levels (the last of these). The population is left in the end.
+    fn enclose(&self, key: &[u32], around: &mut Surroundings, weights: &mut [f64]) {
+        if !self.enclose_by_bins(key, around, weights) {
+            self.enclose_by_categories(key, around, weights);
+        }
+    }
+
+    /// Drops or widens continuous columns until a cell is met; `false` if none is.
+    fn enclose_by_bins(&self, key: &[u32], around: &mut Surroundings, weights: &mut [f64]) -> bool {
         let Surroundings { ranges, open } = around;
         ranges.clear();
         ranges.extend(key.iter().map(|&p| p..p + 1));
@@ -535,6 +541,21 @@ impl Partition {
             }
         }
         false
+    }
+
+    /// Drops columns whose continuous ones are dropped, until a cell is met. A missing value is a category here.
+    fn enclose_by_categories(&self, key: &[u32], around: &mut Surroundings, weights: &mut [f64]) {
+        let Surroundings { ranges, open } = around;
+        open.clear();
+        open.extend((0..key.len()).filter(|&a| ranges[a] == (key[a]..key[a] + 1)));
+        while let Some(most) = (0..open.len()).max_by_key(|&i| self.axes[open[i]].len()) {
+            let axis = open.remove(most);
+            ranges[axis] = 0..self.axes[axis].len();
+            if self.write_weights(ranges, weights) {
+                return;
+            }
+        }
+        self.write_shares(weights);
     }
 
     /// How often the range on one axis must be [`widened`] before it meets a cell; `None` where other axes keep it from that.

@@ -211,13 +211,70 @@ fn an_unseen_combination_of_seen_categories_is_an_empty_cell() {
             Column::texts("b", b.iter().copied().map(Some)),
         ])
     };
-    let partition = fit(&PartitionRule::default(), &table(&["x", "y"], &["u", "v"]));
+    let known = table(&["x", "y"], &["u", "v"]);
+    let new = table(&["x"], &["v"]);
+    let assignment = fit(&PartitionRule::default(), &known).assign(&new).unwrap();
+    assert_eq!(assignment.uses.empty_cell, 1);
+    // Both columns have two levels, so the last is dropped first.
+    assert_eq!(assignment.mixtures(), [vec![1.0, 0.0]]);
+    let mut strict = PartitionRule::default();
+    strict.policies.empty = EmptyCell::Error;
     assert_eq!(
-        partition.assign(&table(&["x"], &["v"])).unwrap_err(),
+        fit(&strict, &known).assign(&new).unwrap_err(),
         Error::EmptyCell {
             cell: "a=x, b=v".into()
         }
     );
+}
+
+/// Categorical columns are dropped one by one: the one with the most levels first, after every continuous column.
+#[test]
+fn an_unseen_combination_takes_the_smallest_enclosing_cell() {
+    let table = |rows: &[(&'static str, &'static str, f64)]| {
+        sensitive(vec![
+            Column::texts("sex", rows.iter().map(|row| Some(row.0))),
+            Column::texts("marital", rows.iter().map(|row| Some(row.1))),
+            Column::numbers("age", rows.iter().map(|row| row.2).collect()),
+        ])
+    };
+    let known = table(&[
+        ("f", "single", 20.0),
+        ("f", "single", 60.0),
+        ("f", "married", 60.0),
+        ("m", "single", 20.0),
+        ("m", "widowed", 60.0),
+        ("m", "widowed", 20.0),
+    ]);
+    let rule = PartitionRule {
+        cells: CellCount::Given(2),
+        min_rows: Some(1),
+        continuous: vec!["age".into()],
+        ..PartitionRule::default()
+    };
+    let partition = fit(&rule, &known);
+    let weights = |sex, marital, age| {
+        let assignment = partition.assign(&table(&[(sex, marital, age)])).unwrap();
+        assert_eq!(assignment.uses.empty_cell, 1);
+        let weights = assignment.mixtures()[0].clone();
+        let used = (0..weights.len()).filter(|&c| weights[c] > 0.0);
+        used.map(|c| (partition.brief(c), weights[c]))
+            .collect::<Vec<_>>()
+    };
+    // The bins of age are enough where they lead to rows.
+    assert_eq!(weights("m", "single", 60.0).len(), 1);
+    // Of the women without a widow among them, all ages and states.
+    let of_women = weights("f", "widowed", 60.0);
+    assert_eq!(of_women.len(), 3);
+    assert!(
+        of_women
+            .iter()
+            .all(|(cell, weight)| cell.starts_with('f') && (weight - 1.0 / 3.0).abs() < 1e-15)
+    );
+    // Every combination of known values has a place: two sexes, three states, two bins.
+    let grid = partition.grid(usize::MAX).unwrap();
+    let refused = grid.assignment.len();
+    let placed = grid.places.iter().filter(|&&place| place != refused);
+    assert_eq!(placed.count(), 12);
 }
 
 #[test]

@@ -92,17 +92,20 @@ fn encoders() -> Vec<(String, Partition)> {
         };
         rules.push((format!("{empty:?}"), rule));
     }
+    let fit = |(name, rule)| (name, fitted(&rule));
+    rules.into_iter().map(fit).collect()
+}
+
+/// Fitted to the reference rows and scores of them.
+fn fitted(rule: &PartitionRule) -> Partition {
     let reference = reference();
     let weights: Vec<f64> = (0..reference.len()).map(|i| 1.0 + (i % 4) as f64).collect();
     let scores: Vec<f64> = (0..reference.len())
         .map(|i| number(i, 2) + (i % 3) as f64)
         .collect();
-    let fit = |(name, rule): (String, PartitionRule)| {
-        let table = Observed::new(&reference, &weights, Of::Scores(&scores), 0);
-        let (encoder, _) = Partition::conditioned(&rule, table, &Watch::default()).unwrap();
-        (name, encoder)
-    };
-    rules.into_iter().map(fit).collect()
+    let table = Observed::new(&reference, &weights, Of::Scores(&scores), 0);
+    let (encoder, _) = Partition::conditioned(rule, table, &Watch::default()).unwrap();
+    encoder
 }
 
 /// Every encoder with a design of known rows and one of others, and what is expected of the latter's rows.
@@ -380,6 +383,29 @@ fn every_row_of_a_table_has_a_status() {
         // A policy that refuses such rows names the column.
         let strict = encoder.assign(&self::others());
         assert!(strict.unwrap_err().to_string().contains("group"), "{name}");
+    }
+}
+
+/// Combinations of known categories that were not in the fit have features of S, whatever the policy for empty cells.
+#[test]
+fn a_regression_needs_no_cell() {
+    for estimator in [Estimator::Smooth, Estimator::Linear] {
+        for empty in [EmptyCell::Enclosing, EmptyCell::Error] {
+            let mut rule = PartitionRule {
+                estimator,
+                ..PartitionRule::default()
+            };
+            rule.policies.empty = empty;
+            let encoder = fitted(&rule);
+            let row = table(&[Some("c")], vec![41.0], &[Some("v")]);
+            let design = encoder.assign(&row).unwrap();
+            assert_eq!(design.status(0), RowStatus::Known);
+            assert_eq!((design.cell(0), design.uses), (None, Uses::default()));
+            let mut alone = PartitionRow::new(&encoder, &["group", "age", "town"]).unwrap();
+            let values = [Value::Text("c"), Value::Number(41.0), Value::Text("v")];
+            alone.assign(&encoder, &values).unwrap();
+            assert_eq!(alone.assignment.matrix(), design.matrix());
+        }
     }
 }
 
