@@ -8,7 +8,7 @@ use oblivio_base::error::require;
 
 use super::axis::{self, Axis};
 use super::boxes::Tree;
-use super::smooth::{
+use super::regression::{
     Block, Coordinate, Coordinates, Form, Landmarks, MOST_LANDMARKS, Smooth, Source, check_features,
 };
 use super::{Partition, Uses};

@@ -7,9 +7,9 @@ mod cuts;
 mod derived;
 mod design;
 mod grid;
+pub(crate) mod regression;
 mod row;
 mod rule;
-pub(crate) mod smooth;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -28,12 +28,12 @@ pub use self::design::{CellWeights, DesignSums, Groups, RowStatus, SensitiveDesi
 pub(crate) use self::design::{Correction, Side};
 pub use self::grid::Cutting;
 pub(crate) use self::grid::Grid;
+pub(crate) use self::regression::{
+    Block, Coordinates, KernelFeatures, Smooth, Source, check_features, regression,
+};
 pub(crate) use self::row::PartitionRow;
 pub use self::rule::{
     Binning, CellCount, EmptyCell, Estimator, Missing, OutOfRange, PartitionRule, Policies,
-};
-pub(crate) use self::smooth::{
-    Block, Coordinates, KernelFeatures, Smooth, Source, check_features, regression,
 };
 use crate::sensitive::{Kind, Sensitive};
 

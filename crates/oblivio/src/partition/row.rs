@@ -4,7 +4,7 @@ use oblivio_base::Value;
 use oblivio_base::column::LevelMap;
 
 use super::axis::UNSEEN;
-use super::smooth::{Block, Smooth, Source};
+use super::regression::{Block, Smooth, Source};
 use super::{Partition, RowStatus, SensitiveDesign, Surroundings, Uses};
 
 /// What [`assign`](Partition::assign) does, for one row at a time. The partition is that which it was made for.

@@ -26,6 +26,6 @@ mod sums;
 mod survey;
 
 pub use self::container::{Codec, kind_of, version_of};
-pub use crate::partition::smooth::{
+pub use crate::partition::regression::{
     Block, Coordinate, Coordinates, Form, KernelFeatures, Landmarks, Smooth, Source,
 };
