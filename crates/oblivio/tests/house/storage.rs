@@ -20,18 +20,17 @@ pub fn modes(sources: &[Source]) -> Vec<String> {
 }
 
 /// The room of the conditional mean: its files may ask.
-const ROOM: [&str; 4] = [
+const ROOM: [&str; 3] = [
     "/conditional_mean/",
     "/partition/regression/",
     "/partition/design/",
-    "/conditional_mean.rs",
 ];
 
 /// Variants and fields that tell cells from a regression on S.
 const PATHS: [&str; 6] = [
     "SensitivePlan::",
     "SensitiveSums::",
-    "Estimate::",
+    "ReferenceWeights::",
     "Given::Cells",
     "Given::Features",
     "Storage::",

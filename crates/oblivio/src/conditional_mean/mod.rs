@@ -1,10 +1,12 @@
 //! The conditional mean of the features given the cell, estimated on the reference rows.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par};
+mod weights;
+
+use faer::{Mat, MatRef};
 use oblivio_base::{Points, Result, Watch};
 use oblivio_kernels::{Kernel, KernelMatrix};
 
+use self::weights::ReferenceWeights;
 use crate::partition::{DesignSums, Partition, SensitiveDesign, Smooth};
 use crate::sensitive_free::Root;
 
@@ -24,7 +26,7 @@ const CHUNK: usize = 256;
 pub struct ConditionalMean {
     kernel: Kernel,
     reference: Points<'static>,
-    estimate: Estimate,
+    estimate: ReferenceWeights,
     /// Whether the features of S are those of a kernel.
     is_kernel: bool,
     shares: Vec<f64>,
@@ -44,15 +46,6 @@ pub(crate) struct KeptMean {
     pub(crate) gram: Mat<f64>,
 }
 
-/// How much each reference row has of each mean.
-#[derive(Clone, Debug)]
-enum Estimate {
-    /// It has a part in that of its cell: $\omega_u/N_{c_u}$.
-    Cells { cells: Vec<u32>, weights: Vec<f64> },
-    /// A, one reference row in each column.
-    Smooth(Mat<f64>),
-}
-
 impl ConditionalMean {
     /// Estimates the means of `mass.len()` cells; `cells` and `weights` are those of the reference rows.
     pub fn estimate(
@@ -63,7 +56,7 @@ impl ConditionalMean {
         mass: &[f64],
         watch: &Watch,
     ) -> Result<Self> {
-        let (estimate, shares) = Estimate::cells(cells, weights, mass);
+        let (estimate, shares) = ReferenceWeights::cells(cells, weights, mass);
         Self::new(kernel, reference, estimate, shares, watch)
     }
 
@@ -77,7 +70,7 @@ impl ConditionalMean {
         partition: &Partition,
         watch: &Watch,
     ) -> Result<Self> {
-        let (estimate, shares) = Estimate::of(assignment, weights, partition)?;
+        let (estimate, shares) = ReferenceWeights::of(assignment, weights, partition)?;
         let mut mean = Self::new(kernel, reference, estimate, shares, watch)?;
         mean.is_kernel = partition.smooth.as_ref().is_some_and(Smooth::is_kernel);
         Ok(mean)
@@ -90,14 +83,14 @@ impl ConditionalMean {
         weights: &[f64],
         partition: &Partition,
     ) -> Result<(Mat<f64>, Vec<f64>)> {
-        let (estimate, shares) = Estimate::of(assignment, weights, partition)?;
+        let (estimate, shares) = ReferenceWeights::of(assignment, weights, partition)?;
         Ok((estimate.matrix(shares.len()), shares))
     }
 
     fn new(
         kernel: Kernel,
         reference: Points<'static>,
-        estimate: Estimate,
+        estimate: ReferenceWeights,
         shares: Vec<f64>,
         watch: &Watch,
     ) -> Result<Self> {
@@ -125,7 +118,7 @@ impl ConditionalMean {
         partition: &Partition,
         watch: &Watch,
     ) -> Result<Self> {
-        let (estimate, shares) = Estimate::of(assignment, weights, partition)?;
+        let (estimate, shares) = ReferenceWeights::of(assignment, weights, partition)?;
         let mut gram = Mat::zeros(shares.len(), shares.len());
         for start in (0..reference.len()).step_by(CHUNK) {
             let rows: Vec<usize> = (start..reference.len().min(start + CHUNK)).collect();
@@ -147,13 +140,7 @@ impl ConditionalMean {
 
     /// What a file keeps.
     pub(crate) fn kept(&self) -> KeptMean {
-        let (cells, parts) = match &self.estimate {
-            Estimate::Cells { cells, weights } => (cells.clone(), weights.clone()),
-            Estimate::Smooth(rows) => {
-                let rows = (0..rows.ncols()).flat_map(|u| rows.col_as_slice(u).to_vec());
-                (Vec::new(), rows.collect())
-            }
-        };
+        let (cells, parts) = self.estimate.kept();
         KeptMean {
             cells,
             parts,
@@ -169,22 +156,8 @@ impl ConditionalMean {
         partition: &Partition,
     ) -> Option<Self> {
         let KeptMean { cells, parts, gram } = kept;
-        let rows = reference.len();
-        let (estimate, shares) = match &partition.smooth {
-            None => {
-                let (_, shares) = Estimate::cells(Vec::new(), &[], partition.mass());
-                let known = |cell: &u32| (*cell as usize) < shares.len();
-                let fits = cells.len() == rows && parts.len() == rows && cells.iter().all(known);
-                let weights = parts;
-                (fits.then_some(Estimate::Cells { cells, weights })?, shares)
-            }
-            Some(smooth) => {
-                let count = smooth.len();
-                (cells.is_empty() && count.checked_mul(rows) == Some(parts.len())).then_some(())?;
-                let parts = MatRef::from_column_major_slice(&parts, count, rows).to_owned();
-                (Estimate::Smooth(parts), vec![0.0; count])
-            }
-        };
+        let kept = (cells, parts);
+        let (estimate, shares) = ReferenceWeights::from_kept(kept, reference.len(), partition)?;
         let sides = [gram.nrows(), gram.ncols()];
         (sides == [shares.len(); 2]).then_some(Self {
             kernel,
@@ -307,91 +280,7 @@ impl ConditionalMean {
             .zip(&self.shares)
             .map(|(q, share)| q - total * share)
             .collect();
-        match &self.estimate {
-            Estimate::Cells { cells, weights } => cells
-                .iter()
-                .zip(weights)
-                .map(|(cell, weight)| -centred[*cell as usize] * weight)
-                .collect(),
-            Estimate::Smooth(rows) => rows
-                .col_iter()
-                .map(|row| row.iter().zip(&centred).map(|(a, q)| -a * q).sum())
-                .collect(),
-        }
-    }
-}
-
-impl Estimate {
-    /// What the partition says of these reference rows, and the shares of the means.
-    fn of(
-        assignment: &SensitiveDesign,
-        weights: &[f64],
-        partition: &Partition,
-    ) -> Result<(Self, Vec<f64>)> {
-        let (Some(smooth), Some(features)) = (&partition.smooth, assignment.matrix()) else {
-            let cells = assignment.codes().to_vec();
-            return Ok(Self::cells(cells, weights, partition.mass()));
-        };
-        let estimate = Self::Smooth(smooth.weights(features.as_ref(), weights)?);
-        Ok((estimate, vec![0.0; features.nrows()]))
-    }
-
-    fn cells(cells: Vec<u32>, weights: &[f64], mass: &[f64]) -> (Self, Vec<f64>) {
-        let total: f64 = mass.iter().sum();
-        let pairs = weights.iter().zip(&cells);
-        let weights = pairs.map(|(weight, cell)| weight / mass[*cell as usize]);
-        let weights = weights.collect();
-        let shares = mass.iter().map(|m| m / total).collect();
-        (Self::Cells { cells, weights }, shares)
-    }
-
-    /// One reference row in each row, one of `count` means in each column.
-    fn matrix(&self, count: usize) -> Mat<f64> {
-        match self {
-            Self::Cells { cells, weights } => {
-                let mut matrix = Mat::zeros(cells.len(), count);
-                for (u, (cell, weight)) in cells.iter().zip(weights).enumerate() {
-                    matrix[(u, *cell as usize)] = *weight;
-                }
-                matrix
-            }
-            Self::Smooth(rows) => rows.transpose().to_owned(),
-        }
-    }
-
-    /// Adds to the inner products of means what these rows of $\langle\phi(x_u), \mu_c\rangle$ have a part in, the first being reference
-    /// row `start`.
-    fn average(&self, at: MatRef<'_, f64>, start: usize, gram: &mut Mat<f64>) {
-        let rows = at.nrows();
-        match self {
-            Self::Smooth(parts) => {
-                let own = parts.subcols(start, rows);
-                matmul(
-                    gram.as_mut(),
-                    Accum::Add,
-                    own,
-                    at,
-                    1.0,
-                    Par::rayon(rayon::current_num_threads()),
-                );
-            }
-            Self::Cells { cells, weights } => {
-                let own = || cells[start..start + rows].iter().zip(&weights[start..]);
-                for c in 0..at.ncols() {
-                    for (u, (cell, weight)) in own().enumerate() {
-                        gram[(*cell as usize, c)] += weight * at[(u, c)];
-                    }
-                }
-            }
-        }
-    }
-
-    /// $\langle\phi(x_i), \mu_c\rangle$ from the kernel of points and reference rows.
-    fn sums(&self, matrix: &KernelMatrix, count: usize, watch: &Watch) -> Result<Mat<f64>> {
-        match self {
-            Self::Cells { cells, weights } => matrix.grouped_sums(weights, cells, count, watch),
-            Self::Smooth(rows) => matrix.times_matrix(rows.transpose(), watch),
-        }
+        self.estimate.less(&centred)
     }
 }
 
