@@ -1,8 +1,8 @@
 //! How much scores depend on S, on rows that had no part in the offsets.
 
 use anyhow::Result;
+use oblivio::adjust::Offsets;
 use oblivio::partition::{Binning, CellCount, PartitionRule};
-use oblivio::predictor::Offsets;
 use oblivio_audit::correlation_ratio;
 
 use super::sensitive;

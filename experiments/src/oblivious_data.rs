@@ -5,7 +5,7 @@
 //! that rate.
 
 use anyhow::Result;
-use oblivio::predictor::Offsets;
+use oblivio::adjust::Offsets;
 use oblivio::sensitive::Kind;
 use oblivio::{Column, ConditionalMean, Kernel, Partition, Watch};
 use oblivio_audit::{HsicSettings, HsicSide, Resampling, hsic};

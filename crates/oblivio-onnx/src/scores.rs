@@ -1,6 +1,6 @@
 //! A model: its scores, labels and probabilities.
 
-use oblivio::predictor::Offsets;
+use oblivio::adjust::Offsets;
 use oblivio::{Model, Predictor};
 use oblivio_base::Result;
 use oblivio_kernels::Basis;

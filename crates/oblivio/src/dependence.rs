@@ -4,8 +4,9 @@ use oblivio_base::Result;
 use oblivio_base::stats::Spread;
 use serde::{Deserialize, Serialize};
 
+use crate::adjust::Offsets;
 use crate::partition::SensitiveDesign;
-use crate::predictor::{Offsets, Predictor};
+use crate::predictor::Predictor;
 
 /// The share of a score's variance that the cells explain, $\eta^2 = \sum_c W_c(\bar h_c - \bar h)^2/\sum_i w_i(h_i - \bar h)^2$, over
 /// rows of the fit.

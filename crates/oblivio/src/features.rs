@@ -9,13 +9,13 @@ use oblivio_kernels::gram::dot;
 use oblivio_kernels::{Components, FeatureMap, Gamma, Kernel};
 use serde::{Deserialize, Serialize};
 
+use crate::adjust::Offsets;
 use crate::fit::Training;
 use crate::gather::{Gather, Rows};
 use crate::moments::{
     Batch, CellFeatures, Plan, PlanSettings, Sample, SensitiveRows, SmoothFeatures,
 };
 use crate::partition::{Partition, PartitionRule, SensitiveDesign};
-use crate::predictor::Offsets;
 use crate::reference::Reference;
 use crate::sensitive::Sensitive;
 use crate::sensitive_free::{Removal, Restraint, Root};

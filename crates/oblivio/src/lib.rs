@@ -34,6 +34,7 @@
 //! fixed h: not independence, but no difference of means that any function in the kernel's space could use.
 #![cfg_attr(doctest, doc = include_str!("../../../README.md"))]
 
+pub mod adjust;
 pub mod align;
 pub mod classes;
 mod conditional_mean;

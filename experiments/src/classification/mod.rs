@@ -286,7 +286,7 @@ fn judge(lines: &[Line], most_beta: f64) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use oblivio::predictor::Offsets;
+    use oblivio::adjust::Offsets;
 
     use super::hinge::{Machine, Row};
     use super::*;

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use oblivio::adjust::Offsets;
 use oblivio::align::AlignMethod;
 use oblivio::model::{Change, Held, Holdings, Step};
-use oblivio::predictor::Offsets;
 use oblivio::sensitive::Kind;
 use oblivio::{Encoder, Mode, Model, Partition, Predictor, Transformer};
 use oblivio_base::Named;

@@ -1,7 +1,7 @@
 //! Offsets for any scorer.
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
-use oblivio::predictor::Offsets;
+use oblivio::adjust::Offsets;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -1,7 +1,7 @@
 //! The rows of a table, split: those that estimate the conditional mean anew, and those that bounds are of.
 
+use oblivio::adjust::Offsets;
 use oblivio::partition::SensitiveDesign;
-use oblivio::predictor::Offsets;
 use oblivio::reference::Reference;
 use oblivio::{Model, Partition, Prediction, Sensitive};
 use oblivio_base::encoder::find;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use oblivio::adjust::Offsets;
 use oblivio::model::{Checkpoint, KernelModel};
 use oblivio::moments::{Batch, Moments};
 use oblivio::partition::{CellCount, Estimator};
-use oblivio::predictor::Offsets;
 use oblivio::survey::Survey;
 use oblivio::{Column, Kernel, Model, Sensitive, Settings, Training};
 use oblivio_fuzz::File;

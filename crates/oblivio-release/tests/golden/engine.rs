@@ -1,5 +1,6 @@
 //! Every name of the engine that the golden cases use. The only imports that a move of names changes.
 
+pub use oblivio::adjust::Offsets;
 pub use oblivio::align::{AlignMethod, AlignRule};
 pub use oblivio::classes::{ClassWeights, Threshold};
 pub use oblivio::features::FeatureSettings;
@@ -11,7 +12,6 @@ pub use oblivio::oblivious::Features;
 pub use oblivio::partition::{
     Binning, CellCount, EmptyCell, Estimator, Missing, OutOfRange, Policies, Uses,
 };
-pub use oblivio::predictor::Offsets;
 pub use oblivio::reference::Reference;
 pub use oblivio::refresh::Renewal;
 pub use oblivio::sensitive::Kind;

@@ -11,6 +11,7 @@ use super::decision::Decision;
 use super::folds::{FOLDS, folds};
 use super::part::{Part, sum};
 use super::{CellSummary, Emphasised, Fit, Mode, Settings, Summary, whole};
+use crate::adjust::{Offsets, cell_means};
 use crate::align::AlignRule;
 use crate::conditional_mean::ConditionalMean;
 use crate::conditioning::{Observed, Of};
@@ -18,7 +19,7 @@ use crate::dependence::Dependence;
 use crate::gram::{Change, FeatureGram};
 use crate::oblivious::ObliviousMap;
 use crate::partition::{Partition, SensitiveDesign};
-use crate::predictor::{Offsets, Predictor, cell_means};
+use crate::predictor::Predictor;
 use crate::sensitive_free::{Parity, Removal, Restraint, Root};
 
 /// A fit on the exact path.
@@ -194,7 +195,7 @@ impl Exact {
                 &reference.weights,
             )?;
         }
-        let dependence = if predictor.offsets.is_some() {
+        let dependence = if predictor.offsets().is_some() {
             let before = if overlap {
                 at_training(&predictor, self.mode, &answer.fitted, &training.assignment)
             } else {

@@ -12,6 +12,7 @@ use oblivio_kernels::{Components, FeatureMap};
 use rayon::prelude::*;
 
 use super::{CellSummary, Fit, GridPoint, Mode, Settings, Summary};
+use crate::adjust::Offsets;
 use crate::align::{AlignRule, SampledScores};
 use crate::dependence::Dependence;
 use crate::features::CellShifts;
@@ -20,7 +21,7 @@ use crate::moments::{
     Batch, CellFeatures, Plan, PlanSettings, SAMPLE, Sample, SensitiveRows, SmoothFeatures,
     normal_equations,
 };
-use crate::predictor::{Offsets, Predictor};
+use crate::predictor::Predictor;
 use crate::reference::Members;
 use crate::sensitive_free::Restraint;
 
@@ -357,10 +358,9 @@ impl StreamFit {
             basis: self.plan.map.basis().clone().into(),
             coefficients: coefficients.iter().copied().collect(),
             intercept: linear.intercept,
-            offsets: self
+            adjustment: self
                 .has_sensitive
-                .then(|| cells.offsets(&linear.weights, origin, strength)),
-            alignment: None,
+                .then(|| cells.offsets(&linear.weights, origin, strength).into()),
             fallback: None,
             intervals: None,
         }
@@ -379,7 +379,7 @@ impl Solved {
     /// Adds rows, the same as before.
     pub fn update(&mut self, batch: Batch, watch: &Watch) -> Result<()> {
         const BLOCK: usize = 4096;
-        let (Some(offsets), true) = (&self.predictor.offsets, self.needs_rows()) else {
+        let (Some(offsets), true) = (self.predictor.offsets(), self.needs_rows()) else {
             return Ok(());
         };
         batch.check()?;
@@ -440,7 +440,8 @@ impl Solved {
             left_out,
             align,
         } = self;
-        if let (Some(left_out), Some(offsets)) = (left_out, &mut predictor.offsets) {
+        if let (Some(left_out), Some(adjustment)) = (left_out, &mut predictor.adjustment) {
+            let offsets = &mut adjustment.offsets;
             let mass = offsets.partition.mass().iter();
             let means: Vec<f64> = left_out.sums.iter().zip(mass).map(|(s, m)| s / m).collect();
             if means.iter().any(|mean| !mean.is_finite()) {
@@ -461,7 +462,7 @@ impl Solved {
                 ..Offsets::new(offsets.partition.clone(), offsets.strength, &means)
             };
         }
-        match (align, &predictor.offsets) {
+        match (align, predictor.offsets().cloned()) {
             (Some(ToAlign::Sample(rule, before, rows)), Some(offsets)) => {
                 let assignment = offsets.partition.assign(&rows.sensitive)?;
                 predictor.align(Some(rule), &before, &assignment, &rows.weights)?;
@@ -476,7 +477,7 @@ impl Solved {
             }
             (None, Some(offsets)) => {
                 summary.dependence = scatter
-                    .and_then(|(means, within)| Dependence::of_means(offsets, &means, within));
+                    .and_then(|(means, within)| Dependence::of_means(&offsets, &means, within));
             }
             _ => (),
         }

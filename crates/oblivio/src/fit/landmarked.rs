@@ -14,13 +14,14 @@ use super::exact::at_training;
 use super::feature_rows::{InMemory, Without};
 use super::folds::{FOLDS, folds};
 use super::{CellSummary, Fit, Mode, Settings, Summary};
+use crate::adjust::{Adjustment, Offsets};
 use crate::align::AlignRule;
 use crate::dependence::Dependence;
 use crate::features::{FeatureSettings, ObliviousFeatures};
 use crate::gather::Rows;
 use crate::moments::SAMPLE;
 use crate::partition::SensitiveDesign;
-use crate::predictor::{Offsets, Predictor};
+use crate::predictor::Predictor;
 use crate::reference::Reference;
 use crate::sensitive::Sensitive;
 use crate::sensitive_free::{Parity, Restraint};
@@ -294,8 +295,7 @@ impl Turned {
             basis: self.features.map.basis().clone().into(),
             coefficients: self.coefficients(&answer.weights),
             intercept: answer.intercept,
-            offsets,
-            alignment: None,
+            adjustment: offsets.map(Adjustment::from),
             fallback: None,
             intervals: None,
         };
@@ -347,7 +347,7 @@ impl Turned {
         labelled: Labelled,
         watch: &Watch,
     ) -> Result<()> {
-        let (Some(_), Some(offsets)) = (self.align, &predictor.offsets) else {
+        let (Some(_), Some(offsets)) = (self.align, predictor.offsets().cloned()) else {
             return Ok(());
         };
         if let Some(rows) = &self.to_align {

@@ -9,8 +9,8 @@ use oblivio_kernels::{Gamma, Gram};
 use super::exact::Exact;
 use super::grid::GridPoint;
 use super::{Mode, Settings, Training};
+use crate::adjust::Offsets;
 use crate::gram::FeatureGram;
-use crate::predictor::Offsets;
 use crate::sensitive_free::{Removal, Restraint};
 
 /// What is tried.

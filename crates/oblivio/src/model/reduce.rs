@@ -245,8 +245,8 @@ impl Span {
         }
         scorer.coefficients = reduced;
         scorer.intercept += constant;
-        if let Some(offsets) = &mut scorer.offsets {
-            offsets.mean -= constant;
+        if let Some(adjustment) = &mut scorer.adjustment {
+            adjustment.offsets.mean -= constant;
         }
         scorer.intervals = None;
         Ok(loss)

@@ -195,7 +195,7 @@ impl RowModel {
         let mut at = None;
         for (number, scorer) in self.model.scorers.iter().enumerate() {
             let own = &mut self.scorers[number];
-            let offsets = scorer.offsets.as_ref();
+            let offsets = scorer.offsets();
             let alone = offsets.is_some_and(|offsets| {
                 if given {
                     offsets.partition.leaves_out() && misses
@@ -226,7 +226,7 @@ impl RowModel {
                 let place = &mut self.places[place];
                 place.assign(&offsets.partition, row)?;
                 score = offsets.less(h, &place.assignment, 0);
-                if let (Some(alignment), Some(own)) = (&scorer.alignment, &mut own.alignment) {
+                if let (Some(alignment), Some(own)) = (scorer.alignment(), &mut own.alignment) {
                     score = own.apply(alignment, score, &place.assignment)?;
                 }
                 uses = place.assignment.uses;
@@ -281,9 +281,9 @@ impl<'m> Shared<'m> {
     }
 
     fn place(&mut self, of: &'m Predictor, names: &[&str]) -> Option<usize> {
-        let partition = &of.offsets.as_ref()?.partition;
+        let partition = &of.offsets()?.partition;
         let same = |(other, _): &(&Predictor, PartitionRow)| {
-            let other = other.offsets.as_ref();
+            let other = other.offsets();
             other.is_some_and(|other| other.partition == *partition)
         };
         if let Some(known) = self.places.iter().position(same) {

@@ -2,13 +2,13 @@
 //!
 //! The arithmetic of the method stays in this crate: an exporter writes these tables down and looks them up.
 
+use crate::adjust::Offsets;
 use crate::align::{
     Alignment, By, ByCell, LEAST_VARIANCE, MARGINAL, Normal, SmoothNormal, SmoothTable, Table,
 };
 use crate::features::ObliviousFeatures;
 pub use crate::partition::Cutting;
 use crate::partition::{Grid, KernelFeatures, Partition};
-use crate::predictor::Offsets;
 
 /// The places of rows: every cell, then every mixture of cells that a policy puts in place of one.
 ///

@@ -22,8 +22,8 @@ pub(crate) use self::smooth::SmoothFeatures;
 use self::smooth::{dense_rows, dense_width};
 use self::sums::{Block, Psi};
 pub(crate) use self::sums::{SensitiveSums, Sums};
+use crate::adjust::Offsets;
 use crate::partition::{Partition, Place, Slots, Uses, regression};
-use crate::predictor::Offsets;
 use crate::sensitive::Sensitive;
 
 /// Numbers held of rows whose features are being summed: 8 MiB.

@@ -4,8 +4,8 @@ use faer::Mat;
 use oblivio_base::{Error, Result};
 
 use super::Sums;
+use crate::adjust::SmoothOffsets;
 use crate::partition::{Partition, SensitiveDesign, Smooth};
-use crate::predictor::SmoothOffsets;
 use crate::sensitive::Sensitive;
 
 /// Features of S and indicators of cells.

@@ -6,8 +6,9 @@ use oblivio_base::{Error, Result};
 
 use super::sums::{CellScores, OffsetSums};
 use super::{Renewal, SmallCells};
+use crate::adjust::{Adjustment, Offsets};
 use crate::align::{Alignment, SampledScores, given};
-use crate::predictor::{Offsets, Predictor};
+use crate::predictor::Predictor;
 
 /// How the score before the offset has moved in one cell since its means were estimated: at the fit, or by the last refresh; and since
 /// the fit.
@@ -72,7 +73,10 @@ impl OffsetSums {
         };
         let drift = (0..cells.len()).map(drift).collect();
         let predictor = Predictor {
-            offsets: Some(renewed),
+            adjustment: Some(Adjustment {
+                offsets: renewed,
+                alignment: predictor.alignment().cloned(),
+            }),
             ..predictor.clone()
         };
         Ok((predictor, drift))

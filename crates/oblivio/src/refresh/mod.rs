@@ -11,10 +11,11 @@ use self::drift::realign;
 pub use self::drift::{Drift, SinceFit};
 pub(crate) use self::sums::SmoothSums;
 use self::sums::{CellScores, OffsetSums, SmoothScores};
+use crate::adjust::Offsets;
 use crate::align::SampledScores;
 use crate::moments::{Moments, SAMPLE};
 use crate::partition::Uses;
-use crate::predictor::{Offsets, Predictor};
+use crate::predictor::Predictor;
 use crate::sensitive::Sensitive;
 
 /// How many new rows a cell needs, and what becomes of cells that have fewer.
@@ -105,7 +106,7 @@ impl Predictor {
             }),
             uses: Uses::default(),
             sampled: self
-                .alignment
+                .alignment()
                 .is_some()
                 .then(|| SampledScores::new(SAMPLE, 0)),
         })
@@ -120,7 +121,7 @@ impl Predictor {
         watch: &Watch,
     ) -> Result<(Self, Vec<Drift>)> {
         self.refreshable()?;
-        if self.alignment.is_some() {
+        if self.alignment().is_some() {
             return Err(Error::InvalidParameter {
                 name: "a model to refresh from moments",
                 expected: "one without alignment, which needs the rows: refresh it from them",
@@ -132,7 +133,7 @@ impl Predictor {
     }
 
     fn refreshable(&self) -> Result<&Offsets> {
-        self.offsets.as_ref().ok_or(Error::InvalidParameter {
+        self.offsets().ok_or(Error::InvalidParameter {
             name: "a model to refresh",
             expected: "one that was fitted with sensitive columns",
             value: "one without".into(),
@@ -240,14 +241,11 @@ impl Refresh {
             regression,
         };
         let (mut predictor, drift) = sums.finish(&self.predictor, renewal, fit)?;
-        if let (Some(old), Some(sampled)) = (&self.predictor.alignment, sampled) {
-            predictor.alignment = Some(realign(
-                &self.predictor,
-                old,
-                &predictor,
-                &sampled,
-                renewal,
-            )?);
+        if let (Some(old), Some(sampled)) = (self.predictor.alignment(), sampled) {
+            let new = realign(&self.predictor, old, &predictor, &sampled, renewal)?;
+            if let Some(adjustment) = &mut predictor.adjustment {
+                adjustment.alignment = Some(new);
+            }
         }
         Ok((predictor, drift, self.uses))
     }

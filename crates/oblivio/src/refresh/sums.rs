@@ -5,9 +5,10 @@ use oblivio_base::stats::Spread;
 use oblivio_base::{Error, Result, Watch};
 use oblivio_kernels::gram::dot;
 
+use crate::adjust::{Offsets, SmoothOffsets};
 use crate::moments::{Moments, SensitivePlan, SensitiveSums, Sums};
 use crate::partition::{Partition, Place, Smooth, Uses};
-use crate::predictor::{Offsets, Predictor, SmoothOffsets};
+use crate::predictor::Predictor;
 
 /// Scores of new rows, from the rows or from their moments.
 pub(super) struct OffsetSums {

@@ -4,11 +4,11 @@
     reason = "what cannot be unwrapped is a failed test"
 )]
 
+use oblivio::adjust::Offsets;
 use oblivio::features::FeatureSettings;
 use oblivio::model::{KernelModel, KernelSettings};
 use oblivio::moments::{Batch, Moments, SensitiveRows};
 use oblivio::partition::{CellCount, Estimator, Missing, PartitionRule, Policies};
-use oblivio::predictor::Offsets;
 use oblivio::reference::Reference;
 use oblivio::refresh::Renewal;
 use oblivio::{

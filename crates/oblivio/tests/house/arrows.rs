@@ -28,6 +28,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "gram",
             "classes",
             "align",
+            "adjust",
             "predictor",
             "dependence",
             "intervals",

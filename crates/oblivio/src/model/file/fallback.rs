@@ -91,8 +91,7 @@ impl<'m> FallbackTensors<'m> {
                 basis: Arc::clone(&basis),
                 coefficients: coefficients.to_vec(),
                 intercept: *intercept,
-                offsets: None,
-                alignment: None,
+                adjustment: None,
                 fallback: None,
                 intervals: None,
             }));

@@ -10,11 +10,12 @@ use serde::{Deserialize, Serialize};
 use super::container::{Codec, Tensor, kind_of, read, require, write};
 use super::fallback::{Fallback, FallbackTensors};
 use super::intervals::IntervalsHeader;
+use crate::adjust::{Adjustment, Offsets, SmoothOffsets};
 use crate::align::Alignment;
 use crate::classes::Classes;
 use crate::model::{Card, Model};
 use crate::partition::{Partition, Smooth};
-use crate::predictor::{Offsets, Predictor, SmoothOffsets};
+use crate::predictor::Predictor;
 
 /// Kinds of files: a regression, whatever its learner is called, and a classifier.
 const REGRESSION: &str = "ridge";
@@ -210,14 +211,16 @@ impl Codec for ModelFile<'_> {
             basis: Arc::clone(&basis),
             coefficients: self.coefficients.values[k * count..(k + 1) * count].to_vec(),
             intercept: score.intercept,
-            offsets: self.header.cells.as_ref().map(|of| Offsets {
-                partition: Arc::clone(&of.partition),
-                strength: of.strength,
-                by_cell: self.offsets.values[k * cells..(k + 1) * cells].to_vec(),
-                mean: score.mean,
-                smooth: smooth.get(k).cloned(),
+            adjustment: self.header.cells.as_ref().map(|of| Adjustment {
+                offsets: Offsets {
+                    partition: Arc::clone(&of.partition),
+                    strength: of.strength,
+                    by_cell: self.offsets.values[k * cells..(k + 1) * cells].to_vec(),
+                    mean: score.mean,
+                    smooth: smooth.get(k).cloned(),
+                },
+                alignment: score.alignment,
             }),
-            alignment: score.alignment,
             fallback: None,
             intervals: None,
         };
@@ -272,7 +275,7 @@ impl Header {
                 mean: offsets.mean,
             }),
             card: model.card.clone(),
-            alignment: first.alignment.clone(),
+            alignment: first.alignment().cloned(),
             classes: model.classes.clone(),
             others: others.map(Score::new).collect(),
             fallback: fallback.map(|tensors| Fallback::new(model, tensors)),
@@ -345,7 +348,7 @@ impl Score {
         Self {
             intercept: scorer.intercept,
             mean: scorer.offsets().map_or(0.0, |offsets| offsets.mean),
-            alignment: scorer.alignment.clone(),
+            alignment: scorer.alignment().cloned(),
         }
     }
 }
