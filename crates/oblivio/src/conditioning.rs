@@ -7,8 +7,8 @@ use oblivio_base::{Column, Error, Named, Points, Result, UnseenCategory, Warning
 use oblivio_kernels::{Kernel, KernelMatrix};
 
 use crate::partition::{
-    Binning, Block, CellCount, Choice, Coordinates, EmptyCell, Estimator, KernelFeatures,
-    Partition, PartitionRule, Smooth, Source, Uses, check_features,
+    Binning, Block, CellCount, Choice, Coordinates, Estimator, KernelFeatures, Partition,
+    PartitionRule, Smooth, Source, Uses, check_features,
 };
 use crate::sensitive::{Kind, Sensitive};
 
@@ -147,12 +147,7 @@ impl Partition {
         }
         let smooth = Smooth::new(blocks, rule.policies)?;
         let rows = smooth.rows(table.sensitive)?;
-        partition.smooth = Some(smooth.centred_over(&rows, table.weights));
-        // The cells are for the report: a regression needs none.
-        partition.policies.empty = match partition.policies.empty {
-            EmptyCell::Error => EmptyCell::Enclosing,
-            other => other,
-        };
+        partition.regress(smooth.centred_over(&rows, table.weights));
         partition.choice = Some(chosen.choice);
         Ok((partition, warnings))
     }
@@ -277,11 +272,10 @@ impl<'a> Study<'a> {
         let sample = self.sample_of(columns)?;
         let rule = rule.of_columns(&sample);
         let (partition, _) = Partition::fit(&rule, &sample, &self.weights)?;
-        let assignment = partition.assign(&sample)?;
-        let cells = assignment.codes();
+        let cells = partition.assign(&sample)?.codes().to_vec();
         let count = partition.len();
         let ridge = if rule.shrink {
-            self.left_out.noise_ratio(cells, count)
+            self.left_out.noise_ratio(&cells, count)
         } else {
             0.0
         };

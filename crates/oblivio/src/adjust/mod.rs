@@ -1,6 +1,8 @@
 //! The second stage: a map of scores given S.
 
 mod offsets;
+#[cfg(test)]
+mod tests;
 
 use oblivio_base::{Result, Warning};
 

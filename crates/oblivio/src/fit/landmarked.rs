@@ -220,12 +220,6 @@ impl Turned {
         rows.saturating_mul(8 * self.width()) <= self.task.memory.unwrap_or(KEPT)
     }
 
-    /// The number of cells; none without sensitive columns.
-    pub fn cells(&self) -> usize {
-        let cells = self.features.cells.as_ref();
-        cells.map_or(0, |cells| cells.partition.len())
-    }
-
     /// The number of features.
     pub fn width(&self) -> usize {
         self.features.map.len()

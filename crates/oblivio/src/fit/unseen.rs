@@ -10,7 +10,7 @@ use super::problem::Path;
 use super::{Emphasised, Fit, Mode, Settings};
 use crate::gather::Rows;
 use crate::intervals::{IntervalSource, Intervals, USUAL_COVERAGE};
-use crate::partition::{EmptyCell, Missing, PartitionRule, Policies, SensitiveDesign};
+use crate::partition::{Missing, PartitionRule, Policies, SensitiveDesign};
 use crate::predictor::Predictor;
 use crate::reference::Reference;
 
@@ -150,10 +150,7 @@ impl Settings {
     fn of_fold(&self, sensitive: &crate::sensitive::Sensitive) -> Self {
         let rule = self.partition.settled(sensitive);
         let policies = Policies {
-            empty: match rule.policies.empty {
-                EmptyCell::Error => EmptyCell::Enclosing,
-                other => other,
-            },
+            empty: rule.policies.empty.lenient(),
             category: match rule.policies.category {
                 UnseenCategory::Error => UnseenCategory::Population,
                 other => other,

@@ -224,6 +224,12 @@ impl Partition {
         Ok(partition)
     }
 
+    /// Takes the shifts from a regression on S. The cells are for the report: a row needs none.
+    pub(crate) fn regress(&mut self, smooth: Smooth) {
+        self.smooth = Some(smooth);
+        self.policies.empty = self.policies.empty.lenient();
+    }
+
     /// The regression on S that gives the shifts, where that is not the mean of the cell.
     pub fn smooth(&self) -> Option<&Smooth> {
         self.smooth.as_ref()

@@ -217,6 +217,16 @@ impl Policies {
     }
 }
 
+impl EmptyCell {
+    /// The same, but nothing is refused.
+    pub(crate) fn lenient(self) -> Self {
+        match self {
+            Self::Error => Self::Enclosing,
+            other => other,
+        }
+    }
+}
+
 impl Policies {
     /// For cells that only a report uses: nothing is refused that can be placed.
     pub(crate) fn for_report(self) -> Self {
