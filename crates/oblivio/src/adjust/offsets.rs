@@ -12,7 +12,7 @@ use crate::conditioning::{Observed, Of};
 use crate::partition::{Partition, PartitionRule, SensitiveDesign, Uses};
 use crate::sensitive::Sensitive;
 
-/// What is taken off the score of each cell.
+/// The amount that is taken off the score of each cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Offsets {
     /// The cells; several scores may have them in common.
@@ -23,7 +23,7 @@ pub struct Offsets {
     pub by_cell: Vec<f64>,
     /// The mean of h over the reference rows, the intercept apart.
     pub mean: f64,
-    /// Where the conditional mean is a regression on features of S: what is taken off instead.
+    /// Where the conditional mean is a regression on features of S: its values, which are taken off instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smooth: Option<SmoothOffsets>,
 }
@@ -223,7 +223,7 @@ impl Offsets {
         offsets
     }
 
-    /// The mean over a cell of what is taken off at t = 1.
+    /// The mean offset over a cell at t = 1.
     pub fn taken(&self, cell: usize) -> f64 {
         match &self.smooth {
             None => self.by_cell[cell],

@@ -76,7 +76,7 @@ impl ConditionalMean {
         Ok(mean)
     }
 
-    /// How much each reference row has of each mean, one mean in each column, and what is taken off the weights of the means.
+    /// How much each reference row has of each mean, one mean in each column, and the shares that are taken off the weights.
     #[doc(hidden)]
     pub fn parts(
         assignment: &SensitiveDesign,

@@ -50,7 +50,7 @@ impl SensitiveDesign {
         }
     }
 
-    /// The rows of a table of `rows` rows of which these are the ones at `places`; the others miss a sensitive value.
+    /// The design of a table of `rows` rows. These rows are at `places`; the others miss a sensitive value.
     ///
     /// For reports they have `shares`, the mixture of cells of the population. Nothing is taken off them where D is a regression.
     pub(in crate::partition) fn with_missing(

@@ -1,4 +1,4 @@
-//! What is added to kernel values where features have their shifts subtracted.
+//! The correction of kernel values for features that have their shifts subtracted.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
@@ -15,7 +15,7 @@ pub struct Shifts {
     pub gram: Mat<f64>,
 }
 
-/// What is added to $k(x_i, x'_j)$.
+/// The difference of $\langle Z_i, Z'_j\rangle$ and $k(x_i, x'_j)$.
 #[derive(Debug)]
 pub(crate) enum Correction {
     /// An entry that depends on i and the cell of j, and one that depends on j and the cell of i.

@@ -31,7 +31,7 @@ pub struct SensitiveDesign {
     pub uses: Uses,
 }
 
-/// What is known of the S of a row.
+/// The knowledge of the S of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RowStatus {
     /// The row has a cell of its own, or features of S.
@@ -71,7 +71,7 @@ enum Storage {
     Coded,
     /// One row of D in each column.
     Dense(Mat<f64>),
-    /// D was dropped; what is left serves reports.
+    /// D was dropped. Codes and status serve reports.
     Dropped,
 }
 
@@ -188,7 +188,7 @@ impl SensitiveDesign {
         self.cells.codes.is_empty()
     }
 
-    /// What is known of the S of a row.
+    /// Whether the S of a row is known.
     pub fn status(&self, row: usize) -> RowStatus {
         self.status[row]
     }
@@ -235,7 +235,6 @@ impl SensitiveDesign {
     }
 
     /// D as codes of few distinct rows, where it is by cells.
-    #[doc(hidden)]
     pub fn groups(&self) -> Option<Groups<'_>> {
         self.is_projection().then_some(Groups {
             cells: self.cells.count,
@@ -245,7 +244,6 @@ impl SensitiveDesign {
     }
 
     /// D with one row in each column, where it is a regression.
-    #[doc(hidden)]
     pub fn matrix(&self) -> Option<&Mat<f64>> {
         match &self.storage {
             Storage::Dense(features) => Some(features),
@@ -254,7 +252,6 @@ impl SensitiveDesign {
     }
 
     /// The mixtures: shifts are needed of each, after the shifts of the cells. None where D is a regression.
-    #[doc(hidden)]
     pub fn mixtures(&self) -> &[Vec<f64>] {
         match self.storage {
             Storage::Coded => &self.cells.mixtures,
@@ -296,7 +293,6 @@ impl SensitiveDesign {
     }
 
     /// $\sum_pD_{ip}v_p$ with a value for each cell, then for each mixture; or for each feature of S.
-    #[doc(hidden)]
     pub fn product(&self, row: usize, value: impl Fn(usize) -> f64) -> f64 {
         match &self.storage {
             Storage::Dense(features) => {
@@ -318,7 +314,6 @@ impl SensitiveDesign {
     }
 
     /// $D_i^\top GD_i$ for every row; rows by cells have a cell of their own, or `gram` has the mixtures, too.
-    #[doc(hidden)]
     pub fn quadratic(&self, gram: MatRef<'_, f64>) -> Vec<f64> {
         let of = |i: usize| match &self.storage {
             Storage::Dense(features) => {

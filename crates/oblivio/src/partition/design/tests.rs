@@ -31,7 +31,7 @@ fn table(groups: &[Option<&str>], ages: Vec<f64>, towns: &[Option<&str>]) -> Sen
     Sensitive::new(columns, rows).unwrap()
 }
 
-/// Rows of which two combinations of group and town are absent.
+/// Rows without two combinations of group and town.
 fn reference() -> Sensitive {
     let rows = 60;
     let groups: Vec<Option<&str>> = (0..rows).map(|i| GROUPS[i % 3]).collect();
@@ -108,7 +108,7 @@ fn fitted(rule: &PartitionRule) -> Partition {
     encoder
 }
 
-/// Every encoder with a design of known rows and one of others, and what is expected of the latter's rows.
+/// Every encoder with a design of known rows and one of others.
 fn designs() -> Vec<(String, Partition, [SensitiveDesign; 2])> {
     let with_designs = |(name, encoder): (String, Partition)| {
         let known = encoder.assign_all(&reference()).unwrap();

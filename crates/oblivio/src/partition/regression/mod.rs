@@ -37,7 +37,7 @@ pub struct Smooth {
 pub struct Block {
     /// The features.
     pub source: Source,
-    /// 1, or −1 for what is taken off again.
+    /// 1, or −1 for the part that is taken off again.
     pub sign: f64,
     /// κ: the coefficients are $(\Psi^\top\Omega\Psi + \kappa I)^{-1}\Psi^\top\Omega\phi$ with Ψ centred.
     pub ridge: f64,

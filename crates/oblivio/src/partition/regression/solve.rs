@@ -1,4 +1,4 @@
-//! The regression itself: symmetric equations, some of which may say nothing.
+//! The regression itself: symmetric equations, perhaps singular.
 
 use faer::{Mat, MatRef, Side};
 use oblivio_base::{Error, Result};
