@@ -49,7 +49,7 @@ pub mod model;
 pub mod moments;
 pub mod oblivious;
 pub mod partition;
-pub mod predictor;
+mod predictor;
 pub mod reference;
 pub mod refresh;
 pub mod sensitive;

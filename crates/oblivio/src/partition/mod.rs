@@ -409,7 +409,8 @@ impl Partition {
         if let Some(smooth) = &self.smooth {
             let rows = smooth.rows(sensitive)?;
             assignment.uses = rows.uses;
-            assignment = assignment.with_features(smooth.centred(&rows), &rows.unplaced);
+            let (features, unknown) = (smooth.centred(&rows), &rows.unplaced);
+            assignment = assignment.with_features(features, unknown, smooth.has_weights());
         }
         Ok(assignment)
     }

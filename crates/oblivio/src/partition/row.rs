@@ -146,11 +146,11 @@ impl PartitionRow {
         }
         uses.unseen_category += usize::from(unplaced);
         *slot.uses = uses;
-        *slot.status = if unplaced {
-            RowStatus::Unknown
-        } else {
-            RowStatus::Known
-        };
+        if unplaced {
+            *slot.status = RowStatus::Unknown;
+        } else if !smooth.has_weights() {
+            *slot.status = RowStatus::Known;
+        }
         let mut features = slot.features.iter();
         features.all(|d| d.is_finite()).then_some(())
     }

@@ -217,7 +217,7 @@ impl Own<'_> {
         let mut assignment =
             SensitiveDesign::from_codes(self.partition.len(), self.cells, Vec::new());
         if let Some(features) = features {
-            assignment = assignment.with_features(features, &[]);
+            assignment = assignment.with_features(features, &[], false);
         }
         let Self { kernel, points, .. } = self;
         ConditionalMean::frugal(kernel, points, &assignment, weights, self.partition, watch)

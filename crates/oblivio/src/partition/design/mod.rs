@@ -135,10 +135,17 @@ impl SensitiveDesign {
     }
 
     /// The same rows with features of S in place of the cells, one row in each column. Where `unknown` says so, S is unknown.
+    /// Features may be weights over the cells: a policy then stands in as before.
     #[must_use]
-    pub(crate) fn with_features(self, features: Mat<f64>, unknown: &[bool]) -> Self {
+    pub(crate) fn with_features(
+        self,
+        features: Mat<f64>,
+        unknown: &[bool],
+        are_weights: bool,
+    ) -> Self {
         let status = |row: usize| match unknown.get(row) {
             Some(true) => RowStatus::Unknown,
+            _ if are_weights => self.status[row],
             _ => RowStatus::Known,
         };
         Self {

@@ -104,6 +104,11 @@ impl Smooth {
         }
     }
 
+    /// Whether the features are weights over cells, centred: no kernel, no columns, and nothing is taken off again.
+    pub(crate) fn has_weights(&self) -> bool {
+        matches!(&self.blocks[..], [block] if matches!(block.source, Source::Cells(_)))
+    }
+
     /// Whether there are many features, most of which say nothing.
     pub(crate) fn is_kernel(&self) -> bool {
         let kernel = |block: &Block| matches!(block.source, Source::Kernel(_));
