@@ -8,7 +8,7 @@ const ROWS: usize = 240;
 
 /// Scores of two groups that differ in mean and in spread, and S.
 fn scored() -> (Vec<f64>, Sensitive) {
-    let second = |i: usize| i % 3 == 0;
+    let second = |i: usize| i.is_multiple_of(3);
     let score = |i: usize| {
         let noise = (12.9898 * i as f64).sin();
         if second(i) { 4.0 + 3.0 * noise } else { noise }
@@ -36,7 +36,7 @@ fn rule(estimator: Estimator, align: Option<AlignMethod>) -> AdjustmentRule {
 }
 
 fn of_group(scores: &[f64], second: bool) -> Vec<f64> {
-    let own = (0..ROWS).filter(|i| (i % 3 == 0) == second);
+    let own = (0..ROWS).filter(|i| i.is_multiple_of(3) == second);
     own.map(|i| scores[i]).collect()
 }
 

@@ -38,7 +38,13 @@ fn reference() -> Sensitive {
     let ages = (0..rows)
         .map(|i| 40.0 + 15.0 * number(i, 1) + i as f64 % 3.0)
         .collect();
-    let town = |i: usize| Some(if i % 3 == 2 || i % 2 == 0 { "u" } else { "v" });
+    let town = |i: usize| {
+        Some(if i % 3 == 2 || i.is_multiple_of(2) {
+            "u"
+        } else {
+            "v"
+        })
+    };
     let towns: Vec<Option<&str>> = (0..rows).map(town).collect();
     table(&groups, ages, &towns)
 }
