@@ -7,7 +7,7 @@ export OBLIVIO_DATA
 
 VENV := .venv/bin
 
-.PHONY: help web chromium java build demo test prepare prepare-cluster build-tests test-rust test-python test-cluster \
+.PHONY: help web chromium java build demo settings test prepare prepare-cluster build-tests test-rust test-python test-cluster \
 	test-cluster-light test-cluster-spark test-cluster-large python quick check format lint deny docs nightly \
 	explore golden reproduce bench bench-fairness bench-cluster bench-serve wheel dist reproducible fuzz soak clean
 
@@ -46,6 +46,9 @@ test-python: python chromium ## Run the tests of the Python package
 
 python: .venv build-tests ## Install the Python package into .venv, from this folder
 	$(VENV)/python tools/install.py
+
+settings: build-tests ## Write signatures, docstrings and docs/settings.md from the table of settings
+	$(PYTHON) tools/settings.py target/debug/oblivio
 
 chromium: ## Install Debian's Chromium for the tests of the page, where that can be done
 	@bash web/debian.sh chromium -- chromium || echo "left out: the tests of the page in a browser. They need Chromium: install the package chromium."

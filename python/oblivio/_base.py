@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import numbers
-import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -16,6 +15,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from oblivio._input import ANYWHERE, Features, NamedColumn, aligned, columns_of, frame_of, keys, sensitive_columns
 from oblivio._kernels import Kernel, spelled
 from oblivio._oblivio import InvalidInputError
+from oblivio._settings import count as count
+from oblivio._settings import number as number
+from oblivio._settings import text as text
+from oblivio._settings import values_of
 
 # Newer versions of scikit-learn refuse weights that are all zero unless told not to.
 _ZEROS = "allow_all_zero_weights"
@@ -24,6 +27,9 @@ _MAY_BE_ZERO = {_ZEROS: True} if _ZEROS in inspect.signature(_check_sample_weigh
 
 class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
     """Reads X and S in both ways (columns of X, or apart) and speaks to the engine."""
+
+    #: The name of the estimator in the table of settings.
+    _fitter: ClassVar[str]
 
     # Requested wherever metadata routing is on, so that no set_*_request is needed.
     __metadata_request__fit: ClassVar = {
@@ -199,38 +205,19 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         return spelled(self.kernel, {"gamma": gamma, "degree": self.degree, "coef0": self.coef0})
 
     def _settings(self, features: Features, sensitive: list[NamedColumn], reference_rows: Any = None) -> dict[str, Any]:
-        """The settings as the engine takes them, spelled as on the command line."""
+        """The settings as the engine takes them: values by the names of its table, and facts of columns and rows."""
         control: list[str] = getattr(self, "control_feature_names_", [])
         own = [(name, values) for name, values in sensitive if name not in control]
         names = [name for name, _ in own]
-        least = getattr(self, "min_rows", None)
         return {
-            "strength": number("strength", self.strength),
-            "conditional_mean": text("conditional_mean", self.conditional_mean),
-            "shrink": bool(getattr(self, "shrinkage", False)),
+            "standardize": False,
+            **values_of(self, self._fitter),
+            "seed": self._seed(),
             "control": control,
-            "cells": str(self.cells),
-            "min_rows": None if least is None else count("min_rows", least),
-            "binning": text("binning", self.binning),
             "bounds": bounds_of(self.sensitive_bounds, names),
             **kinds_of(self.categorical_sensitive, own),
-            "handle_unknown": text("handle_unknown", self.handle_unknown),
-            "handle_missing": text("handle_missing", getattr(self, "handle_missing", "error")),
-            "reference": getattr(self, "reference", "all"),
             "reference_rows": _rows(reference_rows, features.rows),
-            "standardize": bool(getattr(self, "standardize", False)),
             "categorical_features": features.categorical,
-            "seed": self._seed(),
-        }
-
-    def _landmark_settings(self) -> dict[str, Any]:
-        """How many landmarks there are to be, and how they are found; none is the exact path."""
-        if not isinstance(self.landmarks, str):
-            raise InvalidInputError(f"landmarks must be a name, got {self.landmarks!r}")
-        return {
-            "components": None if self.n_components is None else count("n_components", self.n_components),
-            "landmarks": self.landmarks,
-            "tolerance": number("tolerance", self.tolerance),
         }
 
     def _progress(self) -> Callable[[str, int, int], None] | None:
@@ -244,32 +231,6 @@ class _Reader(BaseEstimator):  # type: ignore[misc]
 def reader() -> BaseEstimator:
     """A stranger to read X with, where no fit says what it must look like."""
     return _Reader()
-
-
-def number(name: str, value: Any) -> float:
-    """A setting as a number; its range is the engine's business."""
-    if not isinstance(value, numbers.Real):
-        raise InvalidInputError(f"{name} must be a number, got {value!r}")
-    try:
-        return float(value)
-    except OverflowError:
-        raise InvalidInputError(f"{name} is beyond all floating-point numbers; give a smaller one") from None
-
-
-def text(name: str, value: Any) -> str:
-    """A setting as one of some names; which is the engine's business."""
-    if not isinstance(value, str):
-        raise InvalidInputError(f"{name} must be a name, got {value!r}")
-    return value
-
-
-def count(name: str, value: Any) -> int:
-    """A setting as a positive whole number."""
-    if not isinstance(value, numbers.Integral) or int(value) < 1:
-        raise InvalidInputError(f"{name} must be a positive whole number, got {value!r}")
-    if int(value) > sys.maxsize:
-        raise InvalidInputError(f"{name} must be at most {sys.maxsize}, got {value!r}")
-    return int(value)
 
 
 def weights_of(sample_weight: Any, rows: int) -> Any:

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from oblivio import _oblivio
-from oblivio._base import count, free_memory, number
+from oblivio._base import free_memory, number
 from oblivio._files import Saved
 from oblivio._input import Features, NamedColumn, warn
 from oblivio._scores import Drift, Scored
@@ -176,17 +176,17 @@ class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc
             raise _oblivio.InvalidInputError(f"C must be a positive finite number, got {self.C}")
         return self._score_settings(features, sensitive, reference_rows) | {
             "learner": self._learner,
-            "penalty": 1.0 / cost,
-            "gap": number("tol", self.tol),
-            "steps": None if self.max_iter is None else count("max_iter", self.max_iter),
-            "memory": None if (free := free_memory()) is None else int(_MACHINE * free),
-            "balanced": isinstance(self.class_weight, str) and self.class_weight == "balanced",
+            "cost": cost,
+            "memory_bytes": None if (free := free_memory()) is None else int(_MACHINE * free),
+            "class_weight": "balanced" if self._is_balanced() else None,
             "class_weights": self._class_factors(),
-            "threshold": str(self.threshold),
         }
 
+    def _is_balanced(self) -> bool:
+        return isinstance(self.class_weight, str) and self.class_weight == "balanced"
+
     def _class_factors(self) -> list[float] | None:
-        if self.class_weight is None or (isinstance(self.class_weight, str) and self.class_weight == "balanced"):
+        if self.class_weight is None or self._is_balanced():
             return None
         if not isinstance(self.class_weight, dict):
             raise _oblivio.InvalidInputError(
@@ -231,132 +231,6 @@ class ObliviousSVC(_ObliviousClassifier):
     Several classes are learned one against the rest. With ``mode="sensitive-free"`` this is fair empirical risk
     minimisation (Donini et al., 2018), for any kind of sensitive feature.
 
-
-    Parameters
-    ----------
-    kernel : str or Kernel, default="rbf"
-        ``"rbf"``, ``"laplacian"``, ``"poly"``, ``"linear"``, ``"matern12"``, ``"matern32"``, ``"matern52"``, an
-        expression such as ``"rbf(gamma=2) + linear"``, or a :class:`Kernel`.
-    gamma : float, "scale" or "median", default="scale"
-        As in the kernel's formula. ``"scale"`` is 1/(d·Var X), ``"median"`` one over the median (squared) distance.
-    degree, coef0 : int and float, default=3 and 1.0
-        Of the polynomial kernel.
-    n_components : int or None, default=None
-        None is the exact path, whose cost grows with the square of the rows. A number is the explicit path: the
-        regression has Nyström features of at most so many landmarks, and its cost grows with the rows.
-    landmarks : {"cholesky", "k-means++", "uniform", "fourier"}, default="cholesky"
-        How landmarks are chosen among the distinct rows of the fit: each drawn in proportion to what the ones before
-        leave of k(x, x); in proportion to the squared distance from the nearest one before; or all alike.
-        ``"fourier"`` has random waves in their place, which depend on the kernel and the seed alone; they need a
-        single rbf, laplacian or Matérn kernel and come less near to it.
-    tolerance : float, default=0.0
-        Landmarks stop being added once the share of the kernel's trace they leave out is no more than this. For
-        ``landmarks="cholesky"`` only: the others cannot tell.
-    C : float, default=1.0
-        The cost of an error, one over the penalty: larger fits the training rows more closely.
-    fit_intercept : bool, default=True
-        Learn a constant, without a penalty.
-    class_weight : None, "balanced" or dict, default=None
-        How much the rows of each class count in the loss: as they are; so that both sides of a decision count the same;
-        or a factor for each class. The conditional means do not depend on it.
-    threshold : "zero", "base-rate" or float, default="zero"
-        Where the line between two classes is: at score zero; where as many training rows are above it as are positive;
-        or where this share of them is. It is the same for all rows, whatever their sensitive features.
-    mode : {"oblivious", "m-oblivious", "plain", "sensitive-free"}, default="oblivious"
-        Learn on oblivious features; or learn on plain ones and take the offsets off (for chains S → X → Y), which come
-        from five folds if the training rows also estimate; or take nothing off; or learn a function whose mean is the
-        same in every cell, which needs no sensitive values to predict and costs more accuracy.
-    parity : {"demographic-parity", "equal-opportunity"}, default="demographic-parity"
-        Of the mode ``"sensitive-free"``: whether the cells' mean scores are equal over all rows, or over those of the
-        positive class.
-    eta : float or None, default=None
-        Of the mode ``"sensitive-free"``: a penalty on the differences of the cells' means, in place of none allowed.
-    epsilon : float, default=0.0
-        Of the mode ``"sensitive-free"``: the largest difference allowed between a cell's mean score and that of all.
-    strength : float, default=1.0
-        How much is taken out, from 0 to 1.
-    conditional_mean : {"auto", "cells", "smooth", "linear"}, default="auto"
-        How the mean of the features given the sensitive values is estimated: by cells; by ridge regression on kernel
-        features of the sensitive values, whose bandwidth and ridge have the least leave-one-out error; or by least
-        squares on the sensitive values themselves. ``"auto"`` takes cells if all sensitive features are categorical or
-        if ``cells`` or ``binning`` is set, else cells or smooth, whichever has the smaller leave-one-out error;
-        ``conditional_mean_`` says which. It is never chosen by the error of the predictions.
-    shrinkage : bool, default=False
-        Draw the means of cells towards the mean of all, by as much as their scatter suggests. Leaves some dependence.
-    cells : int, "auto", "loo" or "paper", default="auto"
-        Cells of each continuous sensitive feature; ``"loo"`` is the number with the least leave-one-out error.
-    min_rows : int or None, default=None
-        Cells with fewer reference rows are joined with their neighbours. By default 5 (fewer in small tables) where
-        ``cells="auto"``, else none is joined.
-    binning : {"quantile", "uniform", "dyadic"}, default="quantile"
-        Where those cells begin and end.
-    align : {None, "location-scale", "quantile"}, default=None
-        A second stage on the score: make its mean and spread, or its whole distribution, the same whatever the
-        sensitive values are.
-    align_strength : float, default=1.0
-        How far, from 0 (the score as it is) to 1 (all the way).
-    reference : {"all", "half"}, default="all"
-        Rows that estimate the conditional means. With ``"half"`` the other half trains, as in the paper.
-    handle_unknown : {"error", "population", "zero"}, default="error"
-        For sensitive categories that no reference row has.
-    handle_missing : {"error", "category", "sensitive-free"}, default="error"
-        For missing sensitive values: refuse them; take them as a category of their own; or leave such rows out of the
-        fit and score them (and tables without sensitive features) by a second model, which needs none.
-    sensitive_bounds : pair or dict, default=None
-        Bounds of continuous sensitive features, for uniform and dyadic cells.
-    sensitive_feature_ids : names or positions, default=None
-        Columns of X that are sensitive. They are not features.
-    control_feature_ids : names or positions, default=None
-        Columns of X that are legitimate factors: only what the sensitive features tell beyond them is taken out. They
-        stay features.
-    categorical_features : "auto" or names or positions, default="auto"
-        Columns of X to read as categories. By default text, booleans and categorical dtypes.
-    categorical_sensitive : "auto" or names or positions, default="auto"
-        Sensitive features to read as categories; all others are then continuous. By default text, booleans, and whole
-        numbers with at most 20 distinct values.
-    standardize : bool, default=False
-        Scale number columns of X to mean 0 and standard deviation 1.
-    solver : {"auto", "smo", "interior"}, default="auto"
-        Two coefficients at a time, or an interior-point method; ``"auto"`` takes the second where the kernel matrix is
-        of low rank, on landmarks, and where the first takes too long.
-    tol : float, default=1e-5
-        The relative duality gap to reach: by how much the objective may miss the best.
-    max_iter : int or None, default=None
-        The most steps of the solver; None is its own limit. What has not converged by then is said in a warning.
-    random_state : int, RandomState or None, default=None
-        Seed of everything random. None is the seed 0.
-    verbose : bool, default=False
-        Show a progress bar, if tqdm is installed.
-
-    Attributes
-    ----------
-    classes_ : ndarray
-        The classes, in order; of two the second is the positive one.
-    model_ : ScoreModel
-        The engine's fitted model.
-    solver_ : str
-        What solved it in the end.
-    n_iter_ : ndarray
-        The steps of each decision.
-    gap_ : ndarray
-        The relative duality gap of each decision: a certificate of how near to the best it is.
-    converged_ : bool
-        Whether all came as near as ``tol`` asks.
-    threshold_ : ndarray
-        What was taken off each score so that the line is at zero.
-    intercept_ : ndarray
-        The constant of each score, the threshold taken off.
-    dual_coef_ : ndarray
-        The coefficients of the kernel expansion of each score.
-    offsets_ : ndarray
-        The offset of each cell, for each score.
-    cells_ : list of (str, int)
-        The cells in words, and their number of reference rows.
-    n_components_, landmarks_
-        The number of landmarks and the landmarks; None on the exact path.
-    sensitive_feature_names_, sensitive_kinds_
-        The sensitive features, and how each is read.
-
     Examples
     --------
     >>> import oblivio as ob
@@ -368,172 +242,112 @@ class ObliviousSVC(_ObliviousClassifier):
     (400,)
     >>> model.converged_
     True
-    """
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        n_components: int | None = None,
-        landmarks: str = "cholesky",
-        tolerance: float = 0.0,
-        C: float = 1.0,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        threshold: Any = "zero",
-        mode: str = "oblivious",
-        parity: str = "demographic-parity",
-        eta: float | None = None,
-        epsilon: float = 0.0,
-        solver: str = "auto",
-        strength: float = 1.0,
-        conditional_mean: str = "auto",
-        shrinkage: bool = False,
-        cells: Any = "auto",
-        binning: str = "quantile",
-        min_rows: int | None = None,
-        align: str | None = None,
-        align_strength: float = 1.0,
-        reference: str = "all",
-        handle_unknown: str = "error",
-        handle_missing: str = "error",
-        sensitive_bounds: Any = None,
-        sensitive_feature_ids: Any = None,
-        control_feature_ids: Any = None,
-        categorical_features: Any = "auto",
-        categorical_sensitive: Any = "auto",
-        standardize: bool = False,
-        tol: float = 1e-5,
-        max_iter: int | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.landmarks = landmarks
-        self.tolerance = tolerance
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.threshold = threshold
-        self.mode = mode
-        self.parity = parity
-        self.eta = eta
-        self.epsilon = epsilon
-        self.solver = solver
-        self.strength = strength
-        self.conditional_mean = conditional_mean
-        self.shrinkage = shrinkage
-        self.cells = cells
-        self.binning = binning
-        self.min_rows = min_rows
-        self.align = align
-        self.align_strength = align_strength
-        self.reference = reference
-        self.handle_unknown = handle_unknown
-        self.handle_missing = handle_missing
-        self.sensitive_bounds = sensitive_bounds
-        self.sensitive_feature_ids = sensitive_feature_ids
-        self.control_feature_ids = control_feature_ids
-        self.categorical_features = categorical_features
-        self.categorical_sensitive = categorical_sensitive
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-
-    _learner = "svm"
-
-
-class ObliviousLogistic(_ObliviousClassifier):
-    """Kernel logistic regression whose score has the influence of sensitive features taken out.
-
-    The logit, not the probability, is what has the same mean in every cell on the reference rows, at ``strength=1``:
-    mean probabilities and the share of positive labels per cell can still differ. Several classes are learned one
-    against the rest, and their probabilities divided by their sum.
-
 
     Parameters
     ----------
-    kernel : str or Kernel, default="rbf"
-        ``"rbf"``, ``"laplacian"``, ``"poly"``, ``"linear"``, ``"matern12"``, ``"matern32"``, ``"matern52"``, an
-        expression such as ``"rbf(gamma=2) + linear"``, or a :class:`Kernel`.
-    gamma : float, "scale" or "median", default="scale"
-        As in the kernel's formula. ``"scale"`` is 1/(d·Var X), ``"median"`` one over the median (squared) distance.
-    degree, coef0 : int and float, default=3 and 1.0
-        Of the polynomial kernel.
-    n_components : int or None, default=None
-        None is the exact path, whose cost grows with the square of the rows. A number is the explicit path: the
-        regression has Nyström features of at most so many landmarks, and its cost grows with the rows.
-    landmarks : {"cholesky", "k-means++", "uniform", "fourier"}, default="cholesky"
-        How landmarks are chosen among the distinct rows of the fit: each drawn in proportion to what the ones before
-        leave of k(x, x); in proportion to the squared distance from the nearest one before; or all alike.
-        ``"fourier"`` has random waves in their place, which depend on the kernel and the seed alone; they need a
-        single rbf, laplacian or Matérn kernel and come less near to it.
-    tolerance : float, default=0.0
-        Landmarks stop being added once the share of the kernel's trace they leave out is no more than this. For
-        ``landmarks="cholesky"`` only: the others cannot tell.
-    C : float, default=1.0
-        The cost of an error, one over the penalty: larger fits the training rows more closely.
-    fit_intercept : bool, default=True
-        Learn a constant, without a penalty.
-    class_weight : None, "balanced" or dict, default=None
-        How much the rows of each class count in the loss: as they are; so that both sides of a decision count the same;
-        or a factor for each class. The conditional means do not depend on it.
-    threshold : "zero", "base-rate" or float, default="zero"
-        Where the line between two classes is: at score zero; where as many training rows are above it as are positive;
-        or where this share of them is. It is the same for all rows, whatever their sensitive features.
     mode : {"oblivious", "m-oblivious", "plain", "sensitive-free"}, default="oblivious"
-        Learn on oblivious features; or learn on plain ones and take the offsets off (for chains S → X → Y), which come
-        from five folds if the training rows also estimate; or take nothing off; or learn a function whose mean is the
-        same in every cell, which needs no sensitive values to predict and costs more accuracy.
-    parity : {"demographic-parity", "equal-opportunity"}, default="demographic-parity"
-        Of the mode ``"sensitive-free"``: whether the cells' mean scores are equal over all rows, or over those of the
-        positive class.
-    eta : float or None, default=None
-        Of the mode ``"sensitive-free"``: a penalty on the differences of the cells' means, in place of none allowed.
+        Where the influence of S is removed. oblivious: from the features, before learning. m-oblivious: from the score
+        of a plain model, for chains S → X → Y; offsets come from folds where the training rows also estimate. plain:
+        nowhere. sensitive-free: learn a score whose mean is the same in every cell; it needs no sensitive values to
+        predict and costs more accuracy.
     strength : float, default=1.0
-        How much is taken out, from 0 to 1.
-    conditional_mean : {"auto", "cells", "smooth", "linear"}, default="auto"
-        How the mean of the features given the sensitive values is estimated: by cells; by ridge regression on kernel
-        features of the sensitive values, whose bandwidth and ridge have the least leave-one-out error; or by least
-        squares on the sensitive values themselves. ``"auto"`` takes cells if all sensitive features are categorical or
-        if ``cells`` or ``binning`` is set, else cells or smooth, whichever has the smaller leave-one-out error;
-        ``conditional_mean_`` says which. It is never chosen by the error of the predictions.
-    shrinkage : bool, default=False
-        Draw the means of cells towards the mean of all, by as much as their scatter suggests. Leaves some dependence.
-    cells : int, "auto", "loo" or "paper", default="auto"
-        Cells of each continuous sensitive feature; ``"loo"`` is the number with the least leave-one-out error.
-    min_rows : int or None, default=None
-        Cells with fewer reference rows are joined with their neighbours. By default 5 (fewer in small tables) where
-        ``cells="auto"``, else none is joined.
-    binning : {"quantile", "uniform", "dyadic"}, default="quantile"
-        Where those cells begin and end.
-    align : {None, "location-scale", "quantile"}, default=None
-        A second stage on the score: make its mean and spread, or its whole distribution, the same whatever the
-        sensitive values are.
-    align_strength : float, default=1.0
-        How far, from 0 (the score as it is) to 1 (all the way).
-    reference : {"all", "half"}, default="all"
-        Rows that estimate the conditional means. With ``"half"`` the other half trains, as in the paper.
-    handle_unknown : {"error", "population", "zero"}, default="error"
-        For sensitive categories that no reference row has.
-    handle_missing : {"error", "category", "sensitive-free"}, default="error"
-        For missing sensitive values: refuse them; take them as a category of their own; or leave such rows out of the
-        fit and score them (and tables without sensitive features) by a second model, which needs none.
-    sensitive_bounds : pair or dict, default=None
-        Bounds of continuous sensitive features, for uniform and dyadic cells.
+        Share of the conditional mean that is removed, 0 to 1. At 1 the mean score is equal in every cell of the
+        reference rows (conditional mean by cells). At 0 nothing is removed.
+    align : {None, "quantile", "location-scale"}, default=None
+        Make the distribution of the score equal given S. A second stage on the score. location-scale makes its mean and
+        spread the same whatever the sensitive values are, quantile its whole distribution. Without it means are equal,
+        which is not independence.
+    C : float, default=1.0
+        Cost of an error of svm or logistic, one over the penalty. Larger fits the training rows more closely.
+    kernel : str or Kernel, default="rbf"
+        Kernel, or an expression such as 'rbf(gamma=2) + linear'. linear, poly, rbf, laplacian, matern12, matern32 or
+        matern52, or sums and products of them.
+    n_components : int or None, default=None
+        Learn on this number of landmarks, in memory that rows do not add to. Without it a fit is exact, and its cost
+        grows with the square of the rows. With it the kernel has Nyström features of at most this number of landmarks,
+        and the cost grows with the rows.
     sensitive_feature_ids : names or positions, default=None
         Columns of X that are sensitive. They are not features.
+    random_state : int, RandomState or None, default=None
+        Seed of everything random. None is the seed 0.
+
+    Other Parameters
+    ----------------
+    align_strength : float, default=1.0
+        Share of the alignment that is applied, 0 to 1. 0 leaves the score unchanged, 1 makes the distributions equal.
+    fit_intercept : bool, default=True
+        Learn a constant, without a penalty. By default classifiers learn one and ridge regression does not.
+    solver : {"auto", "cholesky", "mixed", "pcg", "smo", "interior"}, default="auto"
+        Algorithm that solves the problem on the exact path. For ridge regression: cholesky (a factor in double
+        precision), mixed (a factor in single precision and conjugate gradients in double) or pcg (conjugate gradients
+        that need no matrix in memory). For a support vector machine: smo or interior. Logistic regression has one way.
+        auto chooses by the number of rows and by how fast the algorithm converges.
+    class_weight : None, "balanced" or dict, default=None
+        Weight of the rows of each class in the loss. balanced lets both sides of a decision count the same. Python also
+        takes a dictionary with a factor for each class, and None for equal. The conditional means do not depend on it.
+    threshold : "zero", "base-rate" or float, default="zero"
+        Line between two classes: zero, base-rate or a share. zero is the score zero. base-rate puts the share of
+        positive training rows above the line, a number such as 0.3 that share of them. The line is the same for all
+        rows, whatever their sensitive values.
+    tol : float, default=1e-5
+        Relative duality gap to reach. By this share the objective may miss its optimum. By default 1e-5 for svm and
+        1e-12 for logistic.
+    max_iter : int or None, default=None
+        Largest number of steps of the solver. By default the solver's own limit. A warning says if it has not converged
+        by then.
+    parity : {"demographic-parity", "equal-opportunity"}, default="demographic-parity"
+        Rows whose mean scores are equal in the mode sensitive-free. demographic-parity: all rows. equal-opportunity:
+        rows of the positive class.
+    eta : float or None, default=None
+        Penalty on differences of mean scores, instead of none allowed. For the mode sensitive-free.
+    epsilon : float, default=0.0
+        Largest allowed difference of a mean score from the overall mean. For the mode sensitive-free of a support
+        vector machine.
+    gamma : float, "scale" or "median", default="scale"
+        Gamma of a single kernel: a number, scale or median. scale is 1/(d·Var X) over all entries of the training X,
+        median one over the median (squared) distance.
+    degree : int, default=3
+        Degree of a single poly kernel.
+    coef0 : float, default=1.0
+        Constant of a single poly kernel.
+    landmarks : {"cholesky", "k-means++", "uniform", "fourier"}, default="cholesky"
+        Method that chooses landmarks among the distinct rows. cholesky draws each in proportion to the part of k(x, x)
+        that the earlier ones leave, k-means++ in proportion to the squared distance from the nearest earlier one,
+        uniform draws all alike. fourier takes random waves instead, which depend on the kernel and the seed alone; they
+        need a single rbf, laplacian or Matérn kernel and come less near to it.
+    tolerance : float, default=0.0
+        Share of the kernel's trace that landmarks may leave out. No more landmarks are added from there on. For the
+        method cholesky only: the others cannot tell.
+    conditional_mean : {"auto", "cells", "smooth", "linear"}, default="auto"
+        Estimator of the mean of the features given S. cells: the mean of each cell. smooth: ridge regression on kernel
+        features of S, whose bandwidth and ridge have the least leave-one-out error. linear: least squares on S. auto
+        takes cells if all sensitive columns are categorical or if cells or binning is set, else cells or smooth,
+        whichever has the smaller leave-one-out error. The error of predictions never chooses it.
+    shrinkage : bool, default=False
+        Draw the means of cells towards the overall mean. Their scatter says by how much. Leaves some dependence.
+    cells : int, "auto", "loo" or "paper", default="auto"
+        Cells of each continuous sensitive column. A number, auto, loo (the number with the least leave-one-out error)
+        or paper.
+    binning : {"quantile", "uniform", "dyadic"}, default="quantile"
+        Ends of the cells of a continuous sensitive column. quantile: the same number of reference rows in each.
+        uniform: the same width. dyadic: the same width, and a power of two of them.
+    min_rows : int or None, default=None
+        Join cells with fewer reference rows with their neighbours. By default 5 (fewer in small tables) where the
+        number of cells is auto, else none is joined.
+    reference : {"all", "half"}, default="all"
+        Rows that estimate the conditional means. all: the rows that also train. half: one half estimates and the other
+        half trains, as in the paper.
+    sensitive_bounds : pair or dict of pairs by column, default=None
+        Bounds of continuous sensitive features, for uniform and dyadic cells.
+    handle_unknown : {"error", "population", "zero"}, default="error"
+        Sensitive categories without reference rows. error refuses them. population removes nothing from their rows.
+        zero takes the mean 0, as the paper does.
+    handle_missing : {"error", "category", "sensitive-free"}, default="error"
+        Missing sensitive values. error refuses them. category takes them as a category of their own. sensitive-free
+        leaves their rows out of the fit and scores them (and tables without sensitive columns) by a second model, which
+        needs none.
     control_feature_ids : names or positions, default=None
-        Columns of X that are legitimate factors: only what the sensitive features tell beyond them is taken out. They
+        Columns of X that are legitimate factors. Only the part of the sensitive features beyond them is removed. They
         stay features.
     categorical_features : "auto" or names or positions, default="auto"
         Columns of X to read as categories. By default text, booleans and categorical dtypes.
@@ -542,12 +356,6 @@ class ObliviousLogistic(_ObliviousClassifier):
         numbers with at most 20 distinct values.
     standardize : bool, default=False
         Scale number columns of X to mean 0 and standard deviation 1.
-    tol : float, default=1e-12
-        The relative duality gap to reach: by how much the objective may miss the best.
-    max_iter : int or None, default=None
-        The most steps of the solver; None is its own limit. What has not converged by then is said in a warning.
-    random_state : int, RandomState or None, default=None
-        Seed of everything random. None is the seed 0.
     verbose : bool, default=False
         Show a progress bar, if tqdm is installed.
 
@@ -579,6 +387,100 @@ class ObliviousLogistic(_ObliviousClassifier):
         The number of landmarks and the landmarks; None on the exact path.
     sensitive_feature_names_, sensitive_kinds_
         The sensitive features, and how each is read.
+    """
+
+    # settings: begin
+    def __init__(
+        self,
+        *,
+        mode: str = "oblivious",
+        strength: float = 1.0,
+        align: str | None = None,
+        align_strength: float = 1.0,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        class_weight: Any = None,
+        threshold: Any = "zero",
+        tol: float = 1e-5,
+        max_iter: int | None = None,
+        parity: str = "demographic-parity",
+        eta: float | None = None,
+        epsilon: float = 0.0,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_components: int | None = None,
+        landmarks: str = "cholesky",
+        tolerance: float = 0.0,
+        conditional_mean: str = "auto",
+        shrinkage: bool = False,
+        cells: Any = "auto",
+        binning: str = "quantile",
+        min_rows: int | None = None,
+        reference: str = "all",
+        sensitive_bounds: Any = None,
+        handle_unknown: str = "error",
+        handle_missing: str = "error",
+        sensitive_feature_ids: Any = None,
+        control_feature_ids: Any = None,
+        categorical_features: Any = "auto",
+        categorical_sensitive: Any = "auto",
+        standardize: bool = False,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.mode = mode
+        self.strength = strength
+        self.align = align
+        self.align_strength = align_strength
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.class_weight = class_weight
+        self.threshold = threshold
+        self.tol = tol
+        self.max_iter = max_iter
+        self.parity = parity
+        self.eta = eta
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.tolerance = tolerance
+        self.conditional_mean = conditional_mean
+        self.shrinkage = shrinkage
+        self.cells = cells
+        self.binning = binning
+        self.min_rows = min_rows
+        self.reference = reference
+        self.sensitive_bounds = sensitive_bounds
+        self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
+        self.sensitive_feature_ids = sensitive_feature_ids
+        self.control_feature_ids = control_feature_ids
+        self.categorical_features = categorical_features
+        self.categorical_sensitive = categorical_sensitive
+        self.standardize = standardize
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # settings: end
+
+    _learner = "svm"
+    _fitter = "svc"
+
+
+class ObliviousLogistic(_ObliviousClassifier):
+    """Kernel logistic regression whose score has the influence of sensitive features taken out.
+
+    The logit, not the probability, is what has the same mean in every cell on the reference rows, at ``strength=1``:
+    mean probabilities and the share of positive labels per cell can still differ. Several classes are learned one
+    against the rest, and their probabilities divided by their sum.
 
     Examples
     --------
@@ -589,11 +491,161 @@ class ObliviousLogistic(_ObliviousClassifier):
     >>> model = model.fit(table.features, table.targets["admitted"], sensitive_features=sex)
     >>> model.predict_proba(table.features, sensitive_features=sex).shape
     (400, 2)
+
+    Parameters
+    ----------
+    mode : {"oblivious", "m-oblivious", "plain", "sensitive-free"}, default="oblivious"
+        Where the influence of S is removed. oblivious: from the features, before learning. m-oblivious: from the score
+        of a plain model, for chains S → X → Y; offsets come from folds where the training rows also estimate. plain:
+        nowhere. sensitive-free: learn a score whose mean is the same in every cell; it needs no sensitive values to
+        predict and costs more accuracy.
+    strength : float, default=1.0
+        Share of the conditional mean that is removed, 0 to 1. At 1 the mean score is equal in every cell of the
+        reference rows (conditional mean by cells). At 0 nothing is removed.
+    align : {None, "quantile", "location-scale"}, default=None
+        Make the distribution of the score equal given S. A second stage on the score. location-scale makes its mean and
+        spread the same whatever the sensitive values are, quantile its whole distribution. Without it means are equal,
+        which is not independence.
+    C : float, default=1.0
+        Cost of an error of svm or logistic, one over the penalty. Larger fits the training rows more closely.
+    kernel : str or Kernel, default="rbf"
+        Kernel, or an expression such as 'rbf(gamma=2) + linear'. linear, poly, rbf, laplacian, matern12, matern32 or
+        matern52, or sums and products of them.
+    n_components : int or None, default=None
+        Learn on this number of landmarks, in memory that rows do not add to. Without it a fit is exact, and its cost
+        grows with the square of the rows. With it the kernel has Nyström features of at most this number of landmarks,
+        and the cost grows with the rows.
+    sensitive_feature_ids : names or positions, default=None
+        Columns of X that are sensitive. They are not features.
+    random_state : int, RandomState or None, default=None
+        Seed of everything random. None is the seed 0.
+
+    Other Parameters
+    ----------------
+    align_strength : float, default=1.0
+        Share of the alignment that is applied, 0 to 1. 0 leaves the score unchanged, 1 makes the distributions equal.
+    fit_intercept : bool, default=True
+        Learn a constant, without a penalty. By default classifiers learn one and ridge regression does not.
+    class_weight : None, "balanced" or dict, default=None
+        Weight of the rows of each class in the loss. balanced lets both sides of a decision count the same. Python also
+        takes a dictionary with a factor for each class, and None for equal. The conditional means do not depend on it.
+    threshold : "zero", "base-rate" or float, default="zero"
+        Line between two classes: zero, base-rate or a share. zero is the score zero. base-rate puts the share of
+        positive training rows above the line, a number such as 0.3 that share of them. The line is the same for all
+        rows, whatever their sensitive values.
+    tol : float, default=1e-12
+        Relative duality gap to reach. By this share the objective may miss its optimum. By default 1e-5 for svm and
+        1e-12 for logistic.
+    max_iter : int or None, default=None
+        Largest number of steps of the solver. By default the solver's own limit. A warning says if it has not converged
+        by then.
+    parity : {"demographic-parity", "equal-opportunity"}, default="demographic-parity"
+        Rows whose mean scores are equal in the mode sensitive-free. demographic-parity: all rows. equal-opportunity:
+        rows of the positive class.
+    eta : float or None, default=None
+        Penalty on differences of mean scores, instead of none allowed. For the mode sensitive-free.
+    gamma : float, "scale" or "median", default="scale"
+        Gamma of a single kernel: a number, scale or median. scale is 1/(d·Var X) over all entries of the training X,
+        median one over the median (squared) distance.
+    degree : int, default=3
+        Degree of a single poly kernel.
+    coef0 : float, default=1.0
+        Constant of a single poly kernel.
+    landmarks : {"cholesky", "k-means++", "uniform", "fourier"}, default="cholesky"
+        Method that chooses landmarks among the distinct rows. cholesky draws each in proportion to the part of k(x, x)
+        that the earlier ones leave, k-means++ in proportion to the squared distance from the nearest earlier one,
+        uniform draws all alike. fourier takes random waves instead, which depend on the kernel and the seed alone; they
+        need a single rbf, laplacian or Matérn kernel and come less near to it.
+    tolerance : float, default=0.0
+        Share of the kernel's trace that landmarks may leave out. No more landmarks are added from there on. For the
+        method cholesky only: the others cannot tell.
+    conditional_mean : {"auto", "cells", "smooth", "linear"}, default="auto"
+        Estimator of the mean of the features given S. cells: the mean of each cell. smooth: ridge regression on kernel
+        features of S, whose bandwidth and ridge have the least leave-one-out error. linear: least squares on S. auto
+        takes cells if all sensitive columns are categorical or if cells or binning is set, else cells or smooth,
+        whichever has the smaller leave-one-out error. The error of predictions never chooses it.
+    shrinkage : bool, default=False
+        Draw the means of cells towards the overall mean. Their scatter says by how much. Leaves some dependence.
+    cells : int, "auto", "loo" or "paper", default="auto"
+        Cells of each continuous sensitive column. A number, auto, loo (the number with the least leave-one-out error)
+        or paper.
+    binning : {"quantile", "uniform", "dyadic"}, default="quantile"
+        Ends of the cells of a continuous sensitive column. quantile: the same number of reference rows in each.
+        uniform: the same width. dyadic: the same width, and a power of two of them.
+    min_rows : int or None, default=None
+        Join cells with fewer reference rows with their neighbours. By default 5 (fewer in small tables) where the
+        number of cells is auto, else none is joined.
+    reference : {"all", "half"}, default="all"
+        Rows that estimate the conditional means. all: the rows that also train. half: one half estimates and the other
+        half trains, as in the paper.
+    sensitive_bounds : pair or dict of pairs by column, default=None
+        Bounds of continuous sensitive features, for uniform and dyadic cells.
+    handle_unknown : {"error", "population", "zero"}, default="error"
+        Sensitive categories without reference rows. error refuses them. population removes nothing from their rows.
+        zero takes the mean 0, as the paper does.
+    handle_missing : {"error", "category", "sensitive-free"}, default="error"
+        Missing sensitive values. error refuses them. category takes them as a category of their own. sensitive-free
+        leaves their rows out of the fit and scores them (and tables without sensitive columns) by a second model, which
+        needs none.
+    control_feature_ids : names or positions, default=None
+        Columns of X that are legitimate factors. Only the part of the sensitive features beyond them is removed. They
+        stay features.
+    categorical_features : "auto" or names or positions, default="auto"
+        Columns of X to read as categories. By default text, booleans and categorical dtypes.
+    categorical_sensitive : "auto" or names or positions, default="auto"
+        Sensitive features to read as categories; all others are then continuous. By default text, booleans, and whole
+        numbers with at most 20 distinct values.
+    standardize : bool, default=False
+        Scale number columns of X to mean 0 and standard deviation 1.
+    verbose : bool, default=False
+        Show a progress bar, if tqdm is installed.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, in order; of two the second is the positive one.
+    model_ : ScoreModel
+        The engine's fitted model.
+    solver_ : str
+        What solved it in the end.
+    n_iter_ : ndarray
+        The steps of each decision.
+    gap_ : ndarray
+        The relative duality gap of each decision: a certificate of how near to the best it is.
+    converged_ : bool
+        Whether all came as near as ``tol`` asks.
+    threshold_ : ndarray
+        What was taken off each score so that the line is at zero.
+    intercept_ : ndarray
+        The constant of each score, the threshold taken off.
+    dual_coef_ : ndarray
+        The coefficients of the kernel expansion of each score.
+    offsets_ : ndarray
+        The offset of each cell, for each score.
+    cells_ : list of (str, int)
+        The cells in words, and their number of reference rows.
+    n_components_, landmarks_
+        The number of landmarks and the landmarks; None on the exact path.
+    sensitive_feature_names_, sensitive_kinds_
+        The sensitive features, and how each is read.
     """
 
+    # settings: begin
     def __init__(
         self,
         *,
+        mode: str = "oblivious",
+        strength: float = 1.0,
+        align: str | None = None,
+        align_strength: float = 1.0,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        threshold: Any = "zero",
+        tol: float = 1e-12,
+        max_iter: int | None = None,
+        parity: str = "demographic-parity",
+        eta: float | None = None,
         kernel: Any = "rbf",
         gamma: Any = "scale",
         degree: int = 3,
@@ -601,35 +653,35 @@ class ObliviousLogistic(_ObliviousClassifier):
         n_components: int | None = None,
         landmarks: str = "cholesky",
         tolerance: float = 0.0,
-        C: float = 1.0,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        threshold: Any = "zero",
-        mode: str = "oblivious",
-        parity: str = "demographic-parity",
-        eta: float | None = None,
-        strength: float = 1.0,
         conditional_mean: str = "auto",
         shrinkage: bool = False,
         cells: Any = "auto",
         binning: str = "quantile",
         min_rows: int | None = None,
-        align: str | None = None,
-        align_strength: float = 1.0,
         reference: str = "all",
+        sensitive_bounds: Any = None,
         handle_unknown: str = "error",
         handle_missing: str = "error",
-        sensitive_bounds: Any = None,
         sensitive_feature_ids: Any = None,
         control_feature_ids: Any = None,
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
         standardize: bool = False,
-        tol: float = 1e-12,
-        max_iter: int | None = None,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
+        self.mode = mode
+        self.strength = strength
+        self.align = align
+        self.align_strength = align_strength
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.threshold = threshold
+        self.tol = tol
+        self.max_iter = max_iter
+        self.parity = parity
+        self.eta = eta
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -637,39 +689,30 @@ class ObliviousLogistic(_ObliviousClassifier):
         self.n_components = n_components
         self.landmarks = landmarks
         self.tolerance = tolerance
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.threshold = threshold
-        self.mode = mode
-        self.parity = parity
-        self.eta = eta
-        self.strength = strength
         self.conditional_mean = conditional_mean
         self.shrinkage = shrinkage
         self.cells = cells
         self.binning = binning
         self.min_rows = min_rows
-        self.align = align
-        self.align_strength = align_strength
         self.reference = reference
+        self.sensitive_bounds = sensitive_bounds
         self.handle_unknown = handle_unknown
         self.handle_missing = handle_missing
-        self.sensitive_bounds = sensitive_bounds
         self.sensitive_feature_ids = sensitive_feature_ids
         self.control_feature_ids = control_feature_ids
         self.categorical_features = categorical_features
         self.categorical_sensitive = categorical_sensitive
         self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+
+    # settings: end
 
     __metadata_request__predict_proba: ClassVar = {"sensitive_features": True, "control_features": True}
     __metadata_request__predict_log_proba: ClassVar = {"sensitive_features": True, "control_features": True}
 
     _learner = "logistic"
+    _fitter = "logistic"
 
     def predict_proba(
         self, X: Any, *, sensitive_features: Any = None, control_features: Any = None

@@ -26,18 +26,6 @@ class Moments(ObliviousEstimator):
     parts with :meth:`empty`. With the linear kernel, moments that were made apart do so as well, if no sensitive
     feature is continuous.
 
-    Parameters
-    ----------
-    kernel, gamma, degree, coef0, conditional_mean, shrinkage, cells, binning, min_rows, handle_unknown, \
-sensitive_bounds, categorical_sensitive, random_state
-        As in :class:`ObliviousRidge`.
-    n_components : int, default=256
-        The most landmarks.
-    landmarks, tolerance
-        As in :class:`ObliviousRidge`.
-    alpha : float, default=1.0
-        The smallest penalty to come: it decides with how many digits the sums are kept.
-
     Examples
     --------
     >>> import numpy as np
@@ -53,16 +41,77 @@ sensitive_bounds, categorical_sensitive, random_state
     >>> scores = both.ridge(alpha=0.1).predict(X, sensitive_features=s)
     >>> bool(abs(scores[s == 0].mean() - scores[s == 1].mean()) < 1e-9)
     True
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Penalty of ridge regression; the program also knows auto. Larger is smoother. auto takes the penalty with the
+        least leave-one-out error; in Python that is ObliviousRidgeCV.
+    kernel : str or Kernel, default="linear"
+        Kernel, or an expression such as 'rbf(gamma=2) + linear'. linear, poly, rbf, laplacian, matern12, matern32 or
+        matern52, or sums and products of them.
+    n_components : int, default=256
+        Learn on this number of landmarks, in memory that rows do not add to. Without it a fit is exact, and its cost
+        grows with the square of the rows. With it the kernel has Nyström features of at most this number of landmarks,
+        and the cost grows with the rows.
+    random_state : int, RandomState or None, default=None
+        Seed of everything random. None is the seed 0.
+
+    Other Parameters
+    ----------------
+    gamma : float, "scale" or "median", default="scale"
+        Gamma of a single kernel: a number, scale or median. scale is 1/(d·Var X) over all entries of the training X,
+        median one over the median (squared) distance.
+    degree : int, default=3
+        Degree of a single poly kernel.
+    coef0 : float, default=1.0
+        Constant of a single poly kernel.
+    landmarks : {"cholesky", "k-means++", "uniform", "fourier"}, default="cholesky"
+        Method that chooses landmarks among the distinct rows. cholesky draws each in proportion to the part of k(x, x)
+        that the earlier ones leave, k-means++ in proportion to the squared distance from the nearest earlier one,
+        uniform draws all alike. fourier takes random waves instead, which depend on the kernel and the seed alone; they
+        need a single rbf, laplacian or Matérn kernel and come less near to it.
+    tolerance : float, default=0.0
+        Share of the kernel's trace that landmarks may leave out. No more landmarks are added from there on. For the
+        method cholesky only: the others cannot tell.
+    conditional_mean : {"auto", "cells", "smooth", "linear"}, default="auto"
+        Estimator of the mean of the features given S. cells: the mean of each cell. smooth: ridge regression on kernel
+        features of S, whose bandwidth and ridge have the least leave-one-out error. linear: least squares on S. auto
+        takes cells if all sensitive columns are categorical or if cells or binning is set, else cells or smooth,
+        whichever has the smaller leave-one-out error. The error of predictions never chooses it.
+    shrinkage : bool, default=False
+        Draw the means of cells towards the overall mean. Their scatter says by how much. Leaves some dependence.
+    cells : int, "auto", "loo" or "paper", default="auto"
+        Cells of each continuous sensitive column. A number, auto, loo (the number with the least leave-one-out error)
+        or paper.
+    binning : {"quantile", "uniform", "dyadic"}, default="quantile"
+        Ends of the cells of a continuous sensitive column. quantile: the same number of reference rows in each.
+        uniform: the same width. dyadic: the same width, and a power of two of them.
+    min_rows : int or None, default=None
+        Join cells with fewer reference rows with their neighbours. By default 5 (fewer in small tables) where the
+        number of cells is auto, else none is joined.
+    sensitive_bounds : pair or dict of pairs by column, default=None
+        Bounds of continuous sensitive features, for uniform and dyadic cells.
+    handle_unknown : {"error", "population", "zero"}, default="error"
+        Sensitive categories without reference rows. error refuses them. population removes nothing from their rows.
+        zero takes the mean 0, as the paper does.
+    categorical_sensitive : "auto" or names or positions, default="auto"
+        Sensitive features to read as categories; all others are then continuous. By default text, booleans, and whole
+        numbers with at most 20 distinct values.
     """
+
+    _fitter = "moments"
 
     # The plan is the same for every strength but zero.
     strength = 1.0
     # Absent until the first update.
     _gathered: _oblivio.Moments
 
+    # settings: begin
     def __init__(
         self,
         *,
+        alpha: float = 1.0,
         kernel: Any = "linear",
         gamma: Any = "scale",
         degree: int = 3,
@@ -70,17 +119,17 @@ sensitive_bounds, categorical_sensitive, random_state
         n_components: int = 256,
         landmarks: str = "cholesky",
         tolerance: float = 0.0,
-        alpha: float = 1.0,
         conditional_mean: str = "auto",
         shrinkage: bool = False,
         cells: Any = "auto",
         binning: str = "quantile",
         min_rows: int | None = None,
-        handle_unknown: str = "error",
         sensitive_bounds: Any = None,
+        handle_unknown: str = "error",
         categorical_sensitive: Any = "auto",
         random_state: Any = None,
     ) -> None:
+        self.alpha = alpha
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -88,16 +137,17 @@ sensitive_bounds, categorical_sensitive, random_state
         self.n_components = n_components
         self.landmarks = landmarks
         self.tolerance = tolerance
-        self.alpha = alpha
         self.conditional_mean = conditional_mean
         self.shrinkage = shrinkage
         self.cells = cells
         self.binning = binning
         self.min_rows = min_rows
-        self.handle_unknown = handle_unknown
         self.sensitive_bounds = sensitive_bounds
+        self.handle_unknown = handle_unknown
         self.categorical_sensitive = categorical_sensitive
         self.random_state = random_state
+
+    # settings: end
 
     def update(self, X: Any, S: Any = None, y: Any = None, *, sample_weight: Any = None) -> Moments:
         """Add rows, all or (if there is an error) none of them.
@@ -308,30 +358,14 @@ sensitive_bounds, categorical_sensitive, random_state
         return columns
 
     def _plan(self, features: Features, sensitive: list[NamedColumn]) -> dict[str, Any]:
-        return (
-            self._settings(features, sensitive)
-            | self._landmark_settings()
-            | {
-                "kernel": self._kernel_expression(),
-                "learner": "ridge",
-                "penalty": number("alpha", self.alpha),
-                "mode": "oblivious",
-                "align": None,
-                "align_strength": 1.0,
-                "intervals": None,
-                "parity": "demographic-parity",
-                "eta": None,
-                "epsilon": 0.0,
-                "fit_intercept": False,
-                "solver": "auto",
-            }
-        )
+        settings = self._settings(features, sensitive)
+        return settings | {"kernel": self._kernel_expression(), "alpha": number("alpha", self.alpha)}
 
     def _solve(self, fit_intercept: bool) -> dict[str, Any]:
         """The settings of a solution; those of the plan are there and have no effect any more."""
         sums = self._settled("to learn from")
         settled = Moments(kernel=sums.kernel, n_components=sums.components, random_state=self._seed_settled)
-        return settled._plan(Features([], 0), []) | {"fit_intercept": bool(fit_intercept)}
+        return settled._plan(Features([], 0), []) | {"intercept": bool(fit_intercept)}
 
 
 def _moments(other: Any) -> Moments:

@@ -48,6 +48,8 @@ sensitive_feature_ids, control_feature_ids, categorical_sensitive, random_state
     True
     """
 
+    _fitter = "offset"
+
     def __init__(
         self,
         estimator: Any,

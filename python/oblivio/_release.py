@@ -72,6 +72,8 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, random_state
     True
     """
 
+    _fitter = "release"
+
     __metadata_request__fit: ClassVar = {"control_features": UNUSED}
     __metadata_request__transform: ClassVar = {"control_features": UNUSED}
     __metadata_request__fit_transform: ClassVar = {"control_features": UNUSED}

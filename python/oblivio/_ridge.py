@@ -181,75 +181,107 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
     them. Prediction needs the sensitive values, which are read in order to take their own influence out. Without any,
     this is ordinary kernel ridge regression.
 
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oblivio as ob
+    >>> x = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
+    >>> group = ["a", "a", "a", "b", "b", "b"]
+    >>> model = ob.ObliviousRidge(kernel="linear", alpha=1e-6).fit(x, x[:, 0], sensitive_features=group)
+    >>> model.predict(x, sensitive_features=group).round(3)
+    array([5., 6., 7., 5., 6., 7.])
+
     Parameters
     ----------
-    kernel : str or Kernel, default="rbf"
-        ``"rbf"``, ``"laplacian"``, ``"poly"``, ``"linear"``, ``"matern12"``, ``"matern32"``, ``"matern52"``, an
-        expression such as ``"rbf(gamma=2) + linear"``, or a :class:`Kernel`.
-    gamma : float, "scale" or "median", default="scale"
-        As in the kernel's formula. ``"scale"`` is 1/(d·Var X), ``"median"`` one over the median (squared) distance.
-    degree, coef0 : int and float, default=3 and 1.0
-        Of the polynomial kernel.
-    n_components : int or None, default=None
-        None is the exact path, whose cost grows with the square of the rows. A number is the explicit path: the
-        regression has Nyström features of at most so many landmarks, and its cost grows with the rows.
-    landmarks : {"cholesky", "k-means++", "uniform", "fourier"}, default="cholesky"
-        How landmarks are chosen among the distinct rows of the fit: each drawn in proportion to what the ones before
-        leave of k(x, x); in proportion to the squared distance from the nearest one before; or all alike.
-        ``"fourier"`` has random waves in their place, which depend on the kernel and the seed alone; they need a
-        single rbf, laplacian or Matérn kernel and come less near to it.
-    tolerance : float, default=0.0
-        Landmarks stop being added once the share of the kernel's trace they leave out is no more than this. For
-        ``landmarks="cholesky"`` only: the others cannot tell.
-    alpha : float, default=1.0
-        The penalty: larger is smoother.
-    fit_intercept : bool, default=False
-        Learn a constant, without a penalty.
     mode : {"oblivious", "m-oblivious", "plain", "sensitive-free"}, default="oblivious"
-        Learn on oblivious features; or learn on plain ones and take the offsets off (for chains S → X → Y); or take
-        nothing off; or learn a function whose mean is the same in every cell, which needs no sensitive values to
+        Where the influence of S is removed. oblivious: from the features, before learning. m-oblivious: from the score
+        of a plain model, for chains S → X → Y; offsets come from folds where the training rows also estimate. plain:
+        nowhere. sensitive-free: learn a score whose mean is the same in every cell; it needs no sensitive values to
         predict and costs more accuracy.
-    eta : float or None, default=None
-        Of the mode ``"sensitive-free"``: a penalty on the differences of the cells' means, in place of none allowed.
     strength : float, default=1.0
-        How much is taken out, from 0 to 1.
-    conditional_mean : {"auto", "cells", "smooth", "linear"}, default="auto"
-        How the mean of the features given the sensitive values is estimated: by cells; by ridge regression on kernel
-        features of the sensitive values, whose bandwidth and ridge have the least leave-one-out error; or by least
-        squares on the sensitive values themselves. ``"auto"`` takes cells if all sensitive features are categorical or
-        if ``cells`` or ``binning`` is set, else cells or smooth, whichever has the smaller leave-one-out error;
-        ``conditional_mean_`` says which. It is never chosen by the error of the predictions.
-    shrinkage : bool, default=False
-        Draw the means of cells towards the mean of all, by as much as their scatter suggests. Leaves some dependence.
-    cells : int, "auto", "loo" or "paper", default="auto"
-        Cells of each continuous sensitive feature; ``"loo"`` is the number with the least leave-one-out error.
-    min_rows : int or None, default=None
-        Cells with fewer reference rows are joined with their neighbours. By default 5 (fewer in small tables) where
-        ``cells="auto"``, else none is joined.
-    binning : {"quantile", "uniform", "dyadic"}, default="quantile"
-        Where those cells begin and end.
-    align : {None, "location-scale", "quantile"}, default=None
-        A second stage on the score: make its mean and spread, or its whole distribution, the same whatever the
-        sensitive values are.
-    align_strength : float, default=1.0
-        How far, from 0 (the score as it is) to 1 (all the way).
-    intervals : {None, "auto", "loo", "folds"}, default=None
-        Keep residuals of rows that the model has not seen, for :meth:`predict_interval`: by leave-one-out in closed
-        form (exact with the conditional means held fixed; not on landmarks, nor with ``align``), or by five fits to
-        four fifths of the rows. ``"auto"`` takes the first where it can.
-    reference : {"all", "half"}, default="all"
-        Rows that estimate the conditional means. With ``"half"`` the other half trains, as in the paper.
-    handle_unknown : {"error", "population", "zero"}, default="error"
-        For sensitive categories that no reference row has.
-    handle_missing : {"error", "category", "sensitive-free"}, default="error"
-        For missing sensitive values: refuse them; take them as a category of their own; or leave such rows out of the
-        fit and score them (and tables without sensitive features) by a second model, which needs none.
-    sensitive_bounds : pair or dict, default=None
-        Bounds of continuous sensitive features, for uniform and dyadic cells.
+        Share of the conditional mean that is removed, 0 to 1. At 1 the mean score is equal in every cell of the
+        reference rows (conditional mean by cells). At 0 nothing is removed.
+    align : {None, "quantile", "location-scale"}, default=None
+        Make the distribution of the score equal given S. A second stage on the score. location-scale makes its mean and
+        spread the same whatever the sensitive values are, quantile its whole distribution. Without it means are equal,
+        which is not independence.
+    alpha : float, default=1.0
+        Penalty of ridge regression; the program also knows auto. Larger is smoother. auto takes the penalty with the
+        least leave-one-out error; in Python that is ObliviousRidgeCV.
+    kernel : str or Kernel, default="rbf"
+        Kernel, or an expression such as 'rbf(gamma=2) + linear'. linear, poly, rbf, laplacian, matern12, matern32 or
+        matern52, or sums and products of them.
+    n_components : int or None, default=None
+        Learn on this number of landmarks, in memory that rows do not add to. Without it a fit is exact, and its cost
+        grows with the square of the rows. With it the kernel has Nyström features of at most this number of landmarks,
+        and the cost grows with the rows.
     sensitive_feature_ids : names or positions, default=None
         Columns of X that are sensitive. They are not features.
+    random_state : int, RandomState or None, default=None
+        Seed of everything random. None is the seed 0.
+
+    Other Parameters
+    ----------------
+    align_strength : float, default=1.0
+        Share of the alignment that is applied, 0 to 1. 0 leaves the score unchanged, 1 makes the distributions equal.
+    fit_intercept : bool, default=False
+        Learn a constant, without a penalty. By default classifiers learn one and ridge regression does not.
+    solver : {"auto", "cholesky", "mixed", "pcg", "smo", "interior"}, default="auto"
+        Algorithm that solves the problem on the exact path. For ridge regression: cholesky (a factor in double
+        precision), mixed (a factor in single precision and conjugate gradients in double) or pcg (conjugate gradients
+        that need no matrix in memory). For a support vector machine: smo or interior. Logistic regression has one way.
+        auto chooses by the number of rows and by how fast the algorithm converges.
+    intervals : {None, "auto", "loo", "folds"}, default=None
+        Keep residuals of held-out rows, for intervals of predictions. loo takes them by leave-one-out in closed form
+        (exact with the conditional means held fixed; not on landmarks, nor with an alignment), folds by five fits to
+        four fifths of the rows. auto takes the first where it can. The rows must fit into memory.
+    eta : float or None, default=None
+        Penalty on differences of mean scores, instead of none allowed. For the mode sensitive-free.
+    gamma : float, "scale" or "median", default="scale"
+        Gamma of a single kernel: a number, scale or median. scale is 1/(d·Var X) over all entries of the training X,
+        median one over the median (squared) distance.
+    degree : int, default=3
+        Degree of a single poly kernel.
+    coef0 : float, default=1.0
+        Constant of a single poly kernel.
+    landmarks : {"cholesky", "k-means++", "uniform", "fourier"}, default="cholesky"
+        Method that chooses landmarks among the distinct rows. cholesky draws each in proportion to the part of k(x, x)
+        that the earlier ones leave, k-means++ in proportion to the squared distance from the nearest earlier one,
+        uniform draws all alike. fourier takes random waves instead, which depend on the kernel and the seed alone; they
+        need a single rbf, laplacian or Matérn kernel and come less near to it.
+    tolerance : float, default=0.0
+        Share of the kernel's trace that landmarks may leave out. No more landmarks are added from there on. For the
+        method cholesky only: the others cannot tell.
+    conditional_mean : {"auto", "cells", "smooth", "linear"}, default="auto"
+        Estimator of the mean of the features given S. cells: the mean of each cell. smooth: ridge regression on kernel
+        features of S, whose bandwidth and ridge have the least leave-one-out error. linear: least squares on S. auto
+        takes cells if all sensitive columns are categorical or if cells or binning is set, else cells or smooth,
+        whichever has the smaller leave-one-out error. The error of predictions never chooses it.
+    shrinkage : bool, default=False
+        Draw the means of cells towards the overall mean. Their scatter says by how much. Leaves some dependence.
+    cells : int, "auto", "loo" or "paper", default="auto"
+        Cells of each continuous sensitive column. A number, auto, loo (the number with the least leave-one-out error)
+        or paper.
+    binning : {"quantile", "uniform", "dyadic"}, default="quantile"
+        Ends of the cells of a continuous sensitive column. quantile: the same number of reference rows in each.
+        uniform: the same width. dyadic: the same width, and a power of two of them.
+    min_rows : int or None, default=None
+        Join cells with fewer reference rows with their neighbours. By default 5 (fewer in small tables) where the
+        number of cells is auto, else none is joined.
+    reference : {"all", "half"}, default="all"
+        Rows that estimate the conditional means. all: the rows that also train. half: one half estimates and the other
+        half trains, as in the paper.
+    sensitive_bounds : pair or dict of pairs by column, default=None
+        Bounds of continuous sensitive features, for uniform and dyadic cells.
+    handle_unknown : {"error", "population", "zero"}, default="error"
+        Sensitive categories without reference rows. error refuses them. population removes nothing from their rows.
+        zero takes the mean 0, as the paper does.
+    handle_missing : {"error", "category", "sensitive-free"}, default="error"
+        Missing sensitive values. error refuses them. category takes them as a category of their own. sensitive-free
+        leaves their rows out of the fit and scores them (and tables without sensitive columns) by a second model, which
+        needs none.
     control_feature_ids : names or positions, default=None
-        Columns of X that are legitimate factors: only what the sensitive features tell beyond them is taken out. They
+        Columns of X that are legitimate factors. Only the part of the sensitive features beyond them is removed. They
         stay features.
     categorical_features : "auto" or names or positions, default="auto"
         Columns of X to read as categories. By default text, booleans and categorical dtypes.
@@ -258,12 +290,6 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
         numbers with at most 20 distinct values.
     standardize : bool, default=False
         Scale number columns of X to mean 0 and standard deviation 1.
-    solver : {"auto", "cholesky", "mixed", "pcg"}, default="auto"
-        How the linear system of the exact path is solved: by a factor in double precision, by one in single precision
-        and conjugate gradients in double, or by conjugate gradients that need no matrix in memory. ``"auto"`` chooses
-        by the number of rows and by how fast the last converges.
-    random_state : int, RandomState or None, default=None
-        Seed of everything random. None is the seed 0.
     verbose : bool, default=False
         Show a progress bar, if tqdm is installed.
 
@@ -289,21 +315,23 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
         The sensitive features.
     sensitive_kinds_ : dict
         How each of them is read.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import oblivio as ob
-    >>> x = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
-    >>> group = ["a", "a", "a", "b", "b", "b"]
-    >>> model = ob.ObliviousRidge(kernel="linear", alpha=1e-6).fit(x, x[:, 0], sensitive_features=group)
-    >>> model.predict(x, sensitive_features=group).round(3)
-    array([5., 6., 7., 5., 6., 7.])
     """
 
+    _fitter = "ridge"
+
+    # settings: begin
     def __init__(
         self,
         *,
+        mode: str = "oblivious",
+        strength: float = 1.0,
+        align: str | None = None,
+        align_strength: float = 1.0,
+        alpha: float = 1.0,
+        fit_intercept: bool = False,
+        solver: str = "auto",
+        intervals: str | None = None,
+        eta: float | None = None,
         kernel: Any = "rbf",
         gamma: Any = "scale",
         degree: int = 3,
@@ -311,32 +339,32 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
         n_components: int | None = None,
         landmarks: str = "cholesky",
         tolerance: float = 0.0,
-        alpha: float = 1.0,
-        fit_intercept: bool = False,
-        mode: str = "oblivious",
-        eta: float | None = None,
-        strength: float = 1.0,
         conditional_mean: str = "auto",
         shrinkage: bool = False,
         cells: Any = "auto",
         binning: str = "quantile",
         min_rows: int | None = None,
-        align: str | None = None,
-        align_strength: float = 1.0,
-        intervals: str | None = None,
         reference: str = "all",
+        sensitive_bounds: Any = None,
         handle_unknown: str = "error",
         handle_missing: str = "error",
-        sensitive_bounds: Any = None,
         sensitive_feature_ids: Any = None,
         control_feature_ids: Any = None,
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
         standardize: bool = False,
-        solver: str = "auto",
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
+        self.mode = mode
+        self.strength = strength
+        self.align = align
+        self.align_strength = align_strength
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.intervals = intervals
+        self.eta = eta
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -344,31 +372,24 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
         self.n_components = n_components
         self.landmarks = landmarks
         self.tolerance = tolerance
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.mode = mode
-        self.eta = eta
-        self.strength = strength
         self.conditional_mean = conditional_mean
         self.shrinkage = shrinkage
         self.cells = cells
         self.binning = binning
         self.min_rows = min_rows
-        self.align = align
-        self.align_strength = align_strength
-        self.intervals = intervals
         self.reference = reference
+        self.sensitive_bounds = sensitive_bounds
         self.handle_unknown = handle_unknown
         self.handle_missing = handle_missing
-        self.sensitive_bounds = sensitive_bounds
         self.sensitive_feature_ids = sensitive_feature_ids
         self.control_feature_ids = control_feature_ids
         self.categorical_features = categorical_features
         self.categorical_sensitive = categorical_sensitive
         self.standardize = standardize
-        self.solver = solver
         self.random_state = random_state
         self.verbose = verbose
+
+    # settings: end
 
     def fit(
         self,
@@ -454,7 +475,7 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
     def _ridge_settings(
         self, features: Features, sensitive: list[NamedColumn], reference_rows: Any = None
     ) -> dict[str, Any]:
-        learner = {"learner": "ridge", "penalty": number("alpha", self.alpha)}
+        learner = {"learner": "ridge", "alpha": number("alpha", self.alpha)}
         settings = self._score_settings(features, sensitive, reference_rows) | learner
         if self.solver == "auto" and self.n_components is None and self.mode != "m-oblivious":
             # The matrix in double precision and its factor in single.

@@ -32,75 +32,101 @@ class ObliviousRidgeCV(Regression):
     is never chosen by error, for a model that leaks the sensitive features has less of it. ``path_`` has the error and
     the dependence of all side by side.
 
+    Examples
+    --------
+    >>> import oblivio as ob
+    >>> table = ob.datasets.admissions(300, random_state=1)
+    >>> sex = table.sensitive[["sex"]]
+    >>> model = ob.ObliviousRidgeCV(standardize=True, gammas=None)
+    >>> model = model.fit(table.features, table.targets["success"], sensitive_features=sex)
+    >>> len(model.path_)
+    16
+
     Parameters
     ----------
-    kernel : str or Kernel, default="rbf"
-        ``"rbf"``, ``"laplacian"``, ``"poly"``, ``"linear"``, ``"matern12"``, ``"matern32"``, ``"matern52"``, an
-        expression such as ``"rbf(gamma=2) + linear"``, or a :class:`Kernel`.
-    gamma : float, "scale" or "median", default="scale"
-        As in the kernel's formula. ``"scale"`` is 1/(d·Var X), ``"median"`` one over the median (squared) distance.
-    degree, coef0 : int and float, default=3 and 1.0
-        Of the polynomial kernel.
-    alphas : sequence of floats or None, default=None
-        The penalties to try; None is 16 of them from a millionth to a thousand.
-    gammas : "auto", None or sequence of floats, default="auto"
-        The values of gamma to try: one sixteenth to sixteen times that of the kernel; none but that; or these.
-    strengths : sequence of floats, default=(1.0,)
-        How much is taken out: all are in ``path_``, and the largest is fitted.
-    n_components : int or None, default=None
-        None is the exact path, where the leave-one-out error decides. A number is the explicit path, on so many
-        landmarks: generalised cross-validation decides, and gamma is that of the kernel.
-    landmarks : {"cholesky", "k-means++", "uniform", "fourier"}, default="cholesky"
-        How landmarks are chosen among the distinct rows of the fit: each drawn in proportion to what the ones before
-        leave of k(x, x); in proportion to the squared distance from the nearest one before; or all alike.
-        ``"fourier"`` has random waves in their place, which depend on the kernel and the seed alone; they need a
-        single rbf, laplacian or Matérn kernel and come less near to it.
-    tolerance : float, default=0.0
-        Landmarks stop being added once the share of the kernel's trace they leave out is no more than this. For
-        ``landmarks="cholesky"`` only: the others cannot tell.
-    fit_intercept : bool, default=False
-        Learn a constant, without a penalty.
     mode : {"oblivious", "m-oblivious", "plain", "sensitive-free"}, default="oblivious"
-        Learn on oblivious features; or learn on plain ones and take the offsets off (for chains S → X → Y); or take
-        nothing off; or learn a function whose mean is the same in every cell, which needs no sensitive values to
+        Where the influence of S is removed. oblivious: from the features, before learning. m-oblivious: from the score
+        of a plain model, for chains S → X → Y; offsets come from folds where the training rows also estimate. plain:
+        nowhere. sensitive-free: learn a score whose mean is the same in every cell; it needs no sensitive values to
         predict and costs more accuracy.
-    conditional_mean : {"auto", "cells", "smooth", "linear"}, default="auto"
-        How the mean of the features given the sensitive values is estimated: by cells; by ridge regression on kernel
-        features of the sensitive values, whose bandwidth and ridge have the least leave-one-out error; or by least
-        squares on the sensitive values themselves. ``"auto"`` takes cells if all sensitive features are categorical or
-        if ``cells`` or ``binning`` is set, else cells or smooth, whichever has the smaller leave-one-out error;
-        ``conditional_mean_`` says which. It is never chosen by the error of the predictions.
-    shrinkage : bool, default=False
-        Draw the means of cells towards the mean of all, by as much as their scatter suggests. Leaves some dependence.
-    cells : int, "auto", "loo" or "paper", default="auto"
-        Cells of each continuous sensitive feature; ``"loo"`` is the number with the least leave-one-out error.
-    min_rows : int or None, default=None
-        Cells with fewer reference rows are joined with their neighbours. By default 5 (fewer in small tables) where
-        ``cells="auto"``, else none is joined.
-    binning : {"quantile", "uniform", "dyadic"}, default="quantile"
-        Where those cells begin and end.
-    align : {None, "location-scale", "quantile"}, default=None
-        A second stage on the score: make its mean and spread, or its whole distribution, the same whatever the
-        sensitive values are.
-    align_strength : float, default=1.0
-        How far, from 0 (the score as it is) to 1 (all the way).
-    intervals : {None, "auto", "loo", "folds"}, default=None
-        Keep residuals of rows that the model has not seen, for :meth:`predict_interval`: by leave-one-out in closed
-        form (exact with the conditional means held fixed; not on landmarks, nor with ``align``), or by five fits to
-        four fifths of the rows. ``"auto"`` takes the first where it can.
-    reference : {"all", "half"}, default="all"
-        Rows that estimate the conditional means. With ``"half"`` the other half trains, as in the paper.
-    handle_unknown : {"error", "population", "zero"}, default="error"
-        For sensitive categories that no reference row has.
-    handle_missing : {"error", "category", "sensitive-free"}, default="error"
-        For missing sensitive values: refuse them; take them as a category of their own; or leave such rows out of the
-        fit and score them (and tables without sensitive features) by a second model, which needs none.
-    sensitive_bounds : pair or dict, default=None
-        Bounds of continuous sensitive features, for uniform and dyadic cells.
+    align : {None, "quantile", "location-scale"}, default=None
+        Make the distribution of the score equal given S. A second stage on the score. location-scale makes its mean and
+        spread the same whatever the sensitive values are, quantile its whole distribution. Without it means are equal,
+        which is not independence.
+    alphas : sequence of floats or None, default=None
+        Penalties to try. None is 16 of them from a millionth to a thousand.
+    gammas : "auto", None or sequence of floats, default="auto"
+        Values of gamma to try. "auto" tries one sixteenth to sixteen times the gamma of the kernel, None the gamma of
+        the kernel alone.
+    kernel : str or Kernel, default="rbf"
+        Kernel, or an expression such as 'rbf(gamma=2) + linear'. linear, poly, rbf, laplacian, matern12, matern32 or
+        matern52, or sums and products of them.
+    n_components : int or None, default=None
+        Learn on this number of landmarks, in memory that rows do not add to. Without it a fit is exact, and its cost
+        grows with the square of the rows. With it the kernel has Nyström features of at most this number of landmarks,
+        and the cost grows with the rows.
     sensitive_feature_ids : names or positions, default=None
         Columns of X that are sensitive. They are not features.
+    random_state : int, RandomState or None, default=None
+        Seed of everything random. None is the seed 0.
+
+    Other Parameters
+    ----------------
+    align_strength : float, default=1.0
+        Share of the alignment that is applied, 0 to 1. 0 leaves the score unchanged, 1 makes the distributions equal.
+    strengths : sequence of floats, default=(1.0,)
+        Strengths to try: all are in ``path_``, and the largest is fitted.
+    fit_intercept : bool, default=False
+        Learn a constant, without a penalty. By default classifiers learn one and ridge regression does not.
+    intervals : {None, "auto", "loo", "folds"}, default=None
+        Keep residuals of held-out rows, for intervals of predictions. loo takes them by leave-one-out in closed form
+        (exact with the conditional means held fixed; not on landmarks, nor with an alignment), folds by five fits to
+        four fifths of the rows. auto takes the first where it can. The rows must fit into memory.
+    gamma : float, "scale" or "median", default="scale"
+        Gamma of a single kernel: a number, scale or median. scale is 1/(d·Var X) over all entries of the training X,
+        median one over the median (squared) distance.
+    degree : int, default=3
+        Degree of a single poly kernel.
+    coef0 : float, default=1.0
+        Constant of a single poly kernel.
+    landmarks : {"cholesky", "k-means++", "uniform", "fourier"}, default="cholesky"
+        Method that chooses landmarks among the distinct rows. cholesky draws each in proportion to the part of k(x, x)
+        that the earlier ones leave, k-means++ in proportion to the squared distance from the nearest earlier one,
+        uniform draws all alike. fourier takes random waves instead, which depend on the kernel and the seed alone; they
+        need a single rbf, laplacian or Matérn kernel and come less near to it.
+    tolerance : float, default=0.0
+        Share of the kernel's trace that landmarks may leave out. No more landmarks are added from there on. For the
+        method cholesky only: the others cannot tell.
+    conditional_mean : {"auto", "cells", "smooth", "linear"}, default="auto"
+        Estimator of the mean of the features given S. cells: the mean of each cell. smooth: ridge regression on kernel
+        features of S, whose bandwidth and ridge have the least leave-one-out error. linear: least squares on S. auto
+        takes cells if all sensitive columns are categorical or if cells or binning is set, else cells or smooth,
+        whichever has the smaller leave-one-out error. The error of predictions never chooses it.
+    shrinkage : bool, default=False
+        Draw the means of cells towards the overall mean. Their scatter says by how much. Leaves some dependence.
+    cells : int, "auto", "loo" or "paper", default="auto"
+        Cells of each continuous sensitive column. A number, auto, loo (the number with the least leave-one-out error)
+        or paper.
+    binning : {"quantile", "uniform", "dyadic"}, default="quantile"
+        Ends of the cells of a continuous sensitive column. quantile: the same number of reference rows in each.
+        uniform: the same width. dyadic: the same width, and a power of two of them.
+    min_rows : int or None, default=None
+        Join cells with fewer reference rows with their neighbours. By default 5 (fewer in small tables) where the
+        number of cells is auto, else none is joined.
+    reference : {"all", "half"}, default="all"
+        Rows that estimate the conditional means. all: the rows that also train. half: one half estimates and the other
+        half trains, as in the paper.
+    sensitive_bounds : pair or dict of pairs by column, default=None
+        Bounds of continuous sensitive features, for uniform and dyadic cells.
+    handle_unknown : {"error", "population", "zero"}, default="error"
+        Sensitive categories without reference rows. error refuses them. population removes nothing from their rows.
+        zero takes the mean 0, as the paper does.
+    handle_missing : {"error", "category", "sensitive-free"}, default="error"
+        Missing sensitive values. error refuses them. category takes them as a category of their own. sensitive-free
+        leaves their rows out of the fit and scores them (and tables without sensitive columns) by a second model, which
+        needs none.
     control_feature_ids : names or positions, default=None
-        Columns of X that are legitimate factors: only what the sensitive features tell beyond them is taken out. They
+        Columns of X that are legitimate factors. Only the part of the sensitive features beyond them is removed. They
         stay features.
     categorical_features : "auto" or names or positions, default="auto"
         Columns of X to read as categories. By default text, booleans and categorical dtypes.
@@ -109,8 +135,6 @@ class ObliviousRidgeCV(Regression):
         numbers with at most 20 distinct values.
     standardize : bool, default=False
         Scale number columns of X to mean 0 and standard deviation 1.
-    random_state : int, RandomState or None, default=None
-        Seed of everything random. None is the seed 0.
     verbose : bool, default=False
         Show a progress bar, if tqdm is installed.
 
@@ -130,48 +154,38 @@ class ObliviousRidgeCV(Regression):
         As in :class:`ObliviousRidge`.
     sensitive_feature_names_, sensitive_kinds_
         The sensitive features, and how each is read.
-
-    Examples
-    --------
-    >>> import oblivio as ob
-    >>> table = ob.datasets.admissions(300, random_state=1)
-    >>> sex = table.sensitive[["sex"]]
-    >>> model = ob.ObliviousRidgeCV(standardize=True, gammas=None)
-    >>> model = model.fit(table.features, table.targets["success"], sensitive_features=sex)
-    >>> len(model.path_)
-    16
     """
 
-    # Of the mode "sensitive-free" a path has strengths and no penalty of its own.
-    eta = None
+    _fitter = "ridge-cv"
 
+    # settings: begin
     def __init__(
         self,
         *,
+        mode: str = "oblivious",
+        align: str | None = None,
+        align_strength: float = 1.0,
+        alphas: Any = None,
+        gammas: Any = "auto",
+        strengths: Any = (1.0,),
+        fit_intercept: bool = False,
+        intervals: str | None = None,
         kernel: Any = "rbf",
         gamma: Any = "scale",
         degree: int = 3,
         coef0: float = 1.0,
-        alphas: Any = None,
-        gammas: Any = "auto",
-        strengths: Any = (1.0,),
         n_components: int | None = None,
         landmarks: str = "cholesky",
         tolerance: float = 0.0,
-        fit_intercept: bool = False,
-        mode: str = "oblivious",
         conditional_mean: str = "auto",
         shrinkage: bool = False,
         cells: Any = "auto",
         binning: str = "quantile",
         min_rows: int | None = None,
-        align: str | None = None,
-        align_strength: float = 1.0,
-        intervals: str | None = None,
         reference: str = "all",
+        sensitive_bounds: Any = None,
         handle_unknown: str = "error",
         handle_missing: str = "error",
-        sensitive_bounds: Any = None,
         sensitive_feature_ids: Any = None,
         control_feature_ids: Any = None,
         categorical_features: Any = "auto",
@@ -180,30 +194,30 @@ class ObliviousRidgeCV(Regression):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
+        self.mode = mode
+        self.align = align
+        self.align_strength = align_strength
+        self.alphas = alphas
+        self.gammas = gammas
+        self.strengths = strengths
+        self.fit_intercept = fit_intercept
+        self.intervals = intervals
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.alphas = alphas
-        self.gammas = gammas
-        self.strengths = strengths
         self.n_components = n_components
         self.landmarks = landmarks
         self.tolerance = tolerance
-        self.fit_intercept = fit_intercept
-        self.mode = mode
         self.conditional_mean = conditional_mean
         self.shrinkage = shrinkage
         self.cells = cells
         self.binning = binning
         self.min_rows = min_rows
-        self.align = align
-        self.align_strength = align_strength
-        self.intervals = intervals
         self.reference = reference
+        self.sensitive_bounds = sensitive_bounds
         self.handle_unknown = handle_unknown
         self.handle_missing = handle_missing
-        self.sensitive_bounds = sensitive_bounds
         self.sensitive_feature_ids = sensitive_feature_ids
         self.control_feature_ids = control_feature_ids
         self.categorical_features = categorical_features
@@ -211,6 +225,8 @@ class ObliviousRidgeCV(Regression):
         self.standardize = standardize
         self.random_state = random_state
         self.verbose = verbose
+
+    # settings: end
 
     def fit(
         self,
@@ -248,7 +264,7 @@ class ObliviousRidgeCV(Regression):
         strengths = _numbers("strengths", self.strengths)
         # The largest is the one that is fitted.
         self.strength_ = max(strengths)
-        common = {"learner": "ridge", "penalty": 1.0, "strength": self.strength_}
+        common = {"learner": "ridge", "strength": self.strength_}
         settings = self._score_settings(features, sensitive, reference_rows) | common
         rows = (features.table(), sensitive, target, weights)
         if self.n_components is None:
@@ -265,7 +281,7 @@ class ObliviousRidgeCV(Regression):
             sensitive,
             (name, target, None),
             weights,
-            settings | {"kernel": kernel, "penalty": self.alpha_},
+            settings | {"kernel": kernel, "alpha": self.alpha_},
             self._progress(),
         )
         self.model_, self.solver_, self.gamma_ = model, efforts[0][0], model.gamma

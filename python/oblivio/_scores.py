@@ -82,30 +82,11 @@ class Scored(ScoresOnClusters, Exported, ObliviousEstimator):
     ) -> dict[str, Any]:
         """The settings that every learner has."""
         epsilon = number("epsilon", getattr(self, "epsilon", 0.0))
-        if self.eta is not None and epsilon != 0.0:
+        if getattr(self, "eta", None) is not None and epsilon != 0.0:
             raise _oblivio.InvalidInputError(
                 f"eta and epsilon exclude each other, got eta={self.eta} and epsilon={epsilon}"
             )
-        return (
-            self._settings(features, sensitive, reference_rows)
-            | self._landmark_settings()
-            | {
-                "kernel": self._kernel_expression(),
-                "mode": self.mode,
-                "align": None if self.align is None else text("align", self.align),
-                "align_strength": number("align_strength", self.align_strength),
-                "intervals": self._interval_source(),
-                "parity": getattr(self, "parity", "demographic-parity"),
-                "eta": None if self.eta is None else number("eta", self.eta),
-                "epsilon": epsilon,
-                "fit_intercept": bool(self.fit_intercept),
-                "solver": getattr(self, "solver", "auto"),
-            }
-        )
-
-    def _interval_source(self) -> str | None:
-        source = getattr(self, "intervals", None)
-        return None if source is None else text("intervals", source)
+        return self._settings(features, sensitive, reference_rows) | {"kernel": self._kernel_expression()}
 
     def _scores(
         self, X: Any, sensitive_features: Any, verb: str, control_features: Any = None

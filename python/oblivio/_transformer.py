@@ -31,16 +31,85 @@ class ObliviousTransformer(
     nonlinear learner can still tell the cells apart: give these features to linear models only. Without sensitive
     features these are ordinary Nyström features.
 
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oblivio as ob
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> z = ob.ObliviousTransformer(n_components=8, sensitive_feature_ids=[0]).fit_transform(X)
+    >>> z.shape
+    (50, 8)
+
     Parameters
     ----------
-    kernel, gamma, degree, coef0, strength, conditional_mean, shrinkage, cells, binning, min_rows, reference, \
-handle_unknown, sensitive_bounds, sensitive_feature_ids, control_feature_ids, categorical_features, \
-categorical_sensitive, standardize, random_state, verbose
-        As in :class:`ObliviousRidge`.
+    strength : float, default=1.0
+        Share of the conditional mean that is removed, 0 to 1. At 1 the mean score is equal in every cell of the
+        reference rows (conditional mean by cells). At 0 nothing is removed.
+    kernel : str or Kernel, default="rbf"
+        Kernel, or an expression such as 'rbf(gamma=2) + linear'. linear, poly, rbf, laplacian, matern12, matern32 or
+        matern52, or sums and products of them.
     n_components : int, default=256
-        The most features: one for each landmark, drawn from the distinct rows of the fit.
-    landmarks, tolerance
-        As in :class:`ObliviousRidge`. With a tolerance there may be fewer features.
+        Learn on this number of landmarks, in memory that rows do not add to. Without it a fit is exact, and its cost
+        grows with the square of the rows. With it the kernel has Nyström features of at most this number of landmarks,
+        and the cost grows with the rows.
+    sensitive_feature_ids : names or positions, default=None
+        Columns of X that are sensitive. They are not features.
+    random_state : int, RandomState or None, default=None
+        Seed of everything random. None is the seed 0.
+
+    Other Parameters
+    ----------------
+    gamma : float, "scale" or "median", default="scale"
+        Gamma of a single kernel: a number, scale or median. scale is 1/(d·Var X) over all entries of the training X,
+        median one over the median (squared) distance.
+    degree : int, default=3
+        Degree of a single poly kernel.
+    coef0 : float, default=1.0
+        Constant of a single poly kernel.
+    landmarks : {"cholesky", "k-means++", "uniform", "fourier"}, default="cholesky"
+        Method that chooses landmarks among the distinct rows. cholesky draws each in proportion to the part of k(x, x)
+        that the earlier ones leave, k-means++ in proportion to the squared distance from the nearest earlier one,
+        uniform draws all alike. fourier takes random waves instead, which depend on the kernel and the seed alone; they
+        need a single rbf, laplacian or Matérn kernel and come less near to it.
+    tolerance : float, default=0.0
+        Share of the kernel's trace that landmarks may leave out. No more landmarks are added from there on. For the
+        method cholesky only: the others cannot tell.
+    conditional_mean : {"auto", "cells", "smooth", "linear"}, default="auto"
+        Estimator of the mean of the features given S. cells: the mean of each cell. smooth: ridge regression on kernel
+        features of S, whose bandwidth and ridge have the least leave-one-out error. linear: least squares on S. auto
+        takes cells if all sensitive columns are categorical or if cells or binning is set, else cells or smooth,
+        whichever has the smaller leave-one-out error. The error of predictions never chooses it.
+    shrinkage : bool, default=False
+        Draw the means of cells towards the overall mean. Their scatter says by how much. Leaves some dependence.
+    cells : int, "auto", "loo" or "paper", default="auto"
+        Cells of each continuous sensitive column. A number, auto, loo (the number with the least leave-one-out error)
+        or paper.
+    binning : {"quantile", "uniform", "dyadic"}, default="quantile"
+        Ends of the cells of a continuous sensitive column. quantile: the same number of reference rows in each.
+        uniform: the same width. dyadic: the same width, and a power of two of them.
+    min_rows : int or None, default=None
+        Join cells with fewer reference rows with their neighbours. By default 5 (fewer in small tables) where the
+        number of cells is auto, else none is joined.
+    reference : {"all", "half"}, default="all"
+        Rows that estimate the conditional means. all: the rows that also train. half: one half estimates and the other
+        half trains, as in the paper.
+    sensitive_bounds : pair or dict of pairs by column, default=None
+        Bounds of continuous sensitive features, for uniform and dyadic cells.
+    handle_unknown : {"error", "population", "zero"}, default="error"
+        Sensitive categories without reference rows. error refuses them. population removes nothing from their rows.
+        zero takes the mean 0, as the paper does.
+    control_feature_ids : names or positions, default=None
+        Columns of X that are legitimate factors. Only the part of the sensitive features beyond them is removed. They
+        stay features.
+    categorical_features : "auto" or names or positions, default="auto"
+        Columns of X to read as categories. By default text, booleans and categorical dtypes.
+    categorical_sensitive : "auto" or names or positions, default="auto"
+        Sensitive features to read as categories; all others are then continuous. By default text, booleans, and whole
+        numbers with at most 20 distinct values.
+    standardize : bool, default=False
+        Scale number columns of X to mean 0 and standard deviation 1.
+    verbose : bool, default=False
+        Show a progress bar, if tqdm is installed.
 
     Attributes
     ----------
@@ -52,23 +121,18 @@ categorical_sensitive, standardize, random_state, verbose
         The landmarks, as encoded, or the frequencies of waves: one in each row.
     sensitive_feature_names_ : list of str
         The sensitive features.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import oblivio as ob
-    >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> z = ob.ObliviousTransformer(n_components=8, sensitive_feature_ids=[0]).fit_transform(X)
-    >>> z.shape
-    (50, 8)
     """
+
+    _fitter = "transformer"
 
     __metadata_request__fit: ClassVar = {"reference_rows": True}
     __metadata_request__fit_transform: ClassVar = {"reference_rows": True}
 
+    # settings: begin
     def __init__(
         self,
         *,
+        strength: float = 1.0,
         kernel: Any = "rbf",
         gamma: Any = "scale",
         degree: int = 3,
@@ -76,15 +140,14 @@ categorical_sensitive, standardize, random_state, verbose
         n_components: int = 256,
         landmarks: str = "cholesky",
         tolerance: float = 0.0,
-        strength: float = 1.0,
         conditional_mean: str = "auto",
         shrinkage: bool = False,
         cells: Any = "auto",
         binning: str = "quantile",
         min_rows: int | None = None,
         reference: str = "all",
-        handle_unknown: str = "error",
         sensitive_bounds: Any = None,
+        handle_unknown: str = "error",
         sensitive_feature_ids: Any = None,
         control_feature_ids: Any = None,
         categorical_features: Any = "auto",
@@ -93,6 +156,7 @@ categorical_sensitive, standardize, random_state, verbose
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
+        self.strength = strength
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -100,15 +164,14 @@ categorical_sensitive, standardize, random_state, verbose
         self.n_components = n_components
         self.landmarks = landmarks
         self.tolerance = tolerance
-        self.strength = strength
         self.conditional_mean = conditional_mean
         self.shrinkage = shrinkage
         self.cells = cells
         self.binning = binning
         self.min_rows = min_rows
         self.reference = reference
-        self.handle_unknown = handle_unknown
         self.sensitive_bounds = sensitive_bounds
+        self.handle_unknown = handle_unknown
         self.sensitive_feature_ids = sensitive_feature_ids
         self.control_feature_ids = control_feature_ids
         self.categorical_features = categorical_features
@@ -116,6 +179,8 @@ categorical_sensitive, standardize, random_state, verbose
         self.standardize = standardize
         self.random_state = random_state
         self.verbose = verbose
+
+    # settings: end
 
     def fit(
         self,
@@ -212,11 +277,7 @@ categorical_sensitive, standardize, random_state, verbose
     ) -> dict[str, Any]:
         if self.n_components is None:
             raise _oblivio.InvalidInputError("n_components must be a positive whole number, got None")
-        return (
-            self._settings(features, sensitive, reference_rows)
-            | self._landmark_settings()
-            | {"kernel": self._kernel_expression()}
-        )
+        return self._settings(features, sensitive, reference_rows) | {"kernel": self._kernel_expression()}
 
     @property
     def n_components_(self) -> int:

@@ -142,7 +142,7 @@ CLASSIFICATIONS = {
     ),
     "base rate": (["--threshold", "base-rate"], {"threshold": "base-rate"}),
     "rate, landmarks": (["--threshold", 0.3, "--components", 30], {"threshold": 0.3, "n_components": 30}),
-    "no intercept": (["--no-intercept", "--strength", 0.5], {"fit_intercept": False, "strength": 0.5}),
+    "no intercept": (["--intercept", "no", "--strength", 0.5], {"fit_intercept": False, "strength": 0.5}),
     "half": (
         ["--reference", "half", "--seed", 5, "--class-weight", "balanced"],
         {"reference": "half", "random_state": 5, "class_weight": "balanced"},

@@ -39,6 +39,9 @@ pub(crate) enum Command {
     /// For packages: `make dist` calls it.
     #[command(hide = true)]
     Man(cmd::man::Args),
+    /// For tools: `make settings` calls it.
+    #[command(hide = true)]
+    Settings(cmd::settings::Args),
 }
 
 /// Reads one of the engine's named choices.
@@ -72,10 +75,11 @@ pub(crate) fn bounds(text: &str) -> Result<(String, f64, f64), String> {
 
 #[cfg(test)]
 mod fuzz {
+    use oblivio::settings::{SettingKind, settings};
     use oblivio_fuzz::{Random, Target, fuzz};
 
     use super::{bounds, delimiter};
-    use crate::cmd::{audit, fit};
+    use crate::cmd::audit;
 
     /// Settings with numbers in them: read or refused, and what was read are numbers.
     #[test]
@@ -123,7 +127,7 @@ mod fuzz {
             range.is_ok()
                 | delimiter(&text).is_ok()
                 | text.parse::<audit::Limit>().is_ok()
-                | text.parse::<fit::Alpha>().is_ok()
+                | settings().any(|setting| matches!(setting.kind, SettingKind::Text(_, check) if check(&text).is_ok()))
         };
         let seeds = whole.map(|text| text.as_bytes().to_vec());
         fuzz(target, &seeds, make, read);

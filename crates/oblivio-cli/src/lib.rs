@@ -11,6 +11,7 @@ mod args;
 mod cmd;
 mod progress;
 mod report;
+mod settings;
 mod stored;
 mod table;
 mod threads;
@@ -132,6 +133,7 @@ fn perform(cli: Cli) -> anyhow::Result<i32> {
         Command::Simulate(args) => cmd::simulate::run(&args),
         Command::Completions(args) => cmd::completions::run(&args),
         Command::Man(args) => cmd::man::run(&args),
+        Command::Settings(args) => cmd::settings::run(&args),
     }?;
     Ok(DONE)
 }

@@ -54,6 +54,8 @@ mod _oblivio {
     #[pymodule_export]
     use super::release::{ReleaseModel, ReleaseReportModel};
     #[pymodule_export]
+    use super::settings::table;
+    #[pymodule_export]
     use super::simulate;
 
     use pyo3::prelude::*;

@@ -1,74 +1,119 @@
-//! Settings from Python: a dictionary whose values are spelled as on the command line.
+//! Settings from Python: a dictionary of values by the names of the engine's table, and what is said of single columns and rows.
 
-use oblivio::align::AlignRule;
 use oblivio::classes::ClassWeights;
 use oblivio::features::FeatureSettings;
 use oblivio::fit::{Bandwidths, PathGrid};
 use oblivio::model::KernelSettings;
-use oblivio::partition::{PartitionRule, Policies};
+use oblivio::partition::PartitionRule;
 use oblivio::reference::Reference;
-use oblivio::sensitive_free::Restraint;
-use oblivio::{Mode, Result, Settings};
+use oblivio::settings::{SettingKind, SettingValue, SettingValues, setting, settings_json};
+use oblivio::{Result, Settings};
 use oblivio_base::{Named, Scaling};
 use oblivio_kernels::Components;
-use oblivio_kernels::learn::Intercept;
 use oblivio_release::{ColumnRange, ProjectionRule, ReleaseSettings};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::raise;
 
-/// What every estimator has.
+/// The table of settings: a list of dictionaries.
+#[pyfunction]
+#[pyo3(name = "settings")]
+pub(crate) fn table(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let json = py.import("json")?;
+    json.call_method1("loads", (settings_json().to_string(),))
+}
+
+/// A value of any kind.
+#[derive(FromPyObject)]
+enum Value {
+    Switch(bool),
+    Count(u64),
+    Number(f64),
+    Text(String),
+}
+
+/// The values of settings among the entries; `None` is the default.
+fn values(entries: &Bound<'_, PyDict>) -> PyResult<SettingValues> {
+    let mut values = SettingValues::default();
+    for (name, value) in entries {
+        let name: String = name.extract()?;
+        let known = setting(&name).filter(|known| !matches!(known.kind, SettingKind::Object(_)));
+        if known.is_none() || value.is_none() {
+            continue;
+        }
+        let value = match value.extract() {
+            Ok(Value::Switch(value)) => SettingValue::Switch(value),
+            Ok(Value::Count(value)) => SettingValue::Count(value),
+            Ok(Value::Number(value)) => SettingValue::Number(value),
+            Ok(Value::Text(value)) => SettingValue::Text(value),
+            Err(_) => return Err(PyTypeError::new_err(format!("{name} has no such value"))),
+        };
+        values.set(&name, value).map_err(raise)?;
+    }
+    Ok(values)
+}
+
+/// What is said of single columns and rows.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Common {
-    kernel: String,
-    pub(crate) strength: f64,
-    conditional_mean: String,
-    shrink: bool,
+struct About {
     control: Vec<String>,
-    cells: String,
-    min_rows: Option<usize>,
-    binning: String,
     bounds: Vec<(String, f64, f64)>,
     categorical: Vec<String>,
     continuous: Vec<String>,
-    handle_unknown: String,
-    handle_missing: String,
-    reference: String,
     reference_rows: Option<Vec<usize>>,
-    standardize: bool,
-    pub(crate) categorical_features: Vec<String>,
-    seed: u64,
-}
-
-/// What a learner has besides.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct Learning {
-    learner: String,
-    penalty: f64,
-    mode: String,
-    align: Option<String>,
-    align_strength: f64,
-    intervals: Option<String>,
-    parity: String,
-    eta: Option<f64>,
-    epsilon: f64,
-    fit_intercept: bool,
-    solver: String,
+    categorical_features: Vec<String>,
 }
 
 /// What a classifier has besides.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Classifying {
-    gap: Option<f64>,
-    steps: Option<usize>,
-    memory: Option<usize>,
-    balanced: bool,
+    memory_bytes: Option<usize>,
     class_weights: Option<Vec<f64>>,
-    threshold: String,
+}
+
+/// The settings of any fit, and what else there is to know of its table.
+pub(crate) struct Common {
+    values: SettingValues,
+    pub(crate) settings: Settings,
+    pub(crate) categorical_features: Vec<String>,
+}
+
+impl Common {
+    pub(crate) fn read(entries: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let values = values(entries)?;
+        let about: About = entries.extract()?;
+        let settings = Settings::from_values(&values).map_err(raise)?;
+        Ok(Self {
+            settings: Settings {
+                partition: PartitionRule {
+                    control: about.control,
+                    bounds: about.bounds,
+                    categorical: about.categorical,
+                    continuous: about.continuous,
+                    ..settings.partition
+                },
+                reference: match about.reference_rows {
+                    Some(rows) => Reference::Rows(rows),
+                    None => settings.reference,
+                },
+                ..settings
+            },
+            values,
+            categorical_features: about.categorical_features,
+        })
+    }
+
+    pub(crate) fn scaling(&self) -> Scaling {
+        self.values.scaling()
+    }
+
+    pub(crate) fn kernel(&self) -> KernelSettings {
+        self.settings.matrix()
+    }
 }
 
 /// What a path tries: γ is `given`, or one of some `gammas`, or a multiple of that of the kernel.
@@ -81,16 +126,6 @@ struct Grid {
     penalties: Vec<f64>,
 }
 
-/// How many landmarks there are to be, and how they are found.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct Landmarks {
-    components: Option<usize>,
-    #[pyo3(item("landmarks"))]
-    selection: String,
-    tolerance: f64,
-}
-
 /// What a release has besides; how a projection is made is given whatever the method is.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -98,7 +133,6 @@ struct Releasing {
     method: String,
     missing_values: String,
     ranges: Vec<(String, f64, f64)>,
-    components: Option<usize>,
     bandwidths: Option<Vec<f64>>,
     discrete: String,
 }
@@ -109,146 +143,31 @@ impl Releasing {
         let usual = ProjectionRule::default();
         Ok(ReleaseSettings {
             method: Named::named(&self.method)?,
-            strength: common.strength,
-            partition: common.partition()?,
+            strength: common.settings.strength,
+            partition: common.settings.partition.clone(),
             missing: Named::named(&self.missing_values)?,
             ranges: self.ranges.into_iter().map(range).collect(),
             projection: ProjectionRule {
-                kernel: common.kernel.parse()?,
+                kernel: common.settings.kernel.clone(),
                 bandwidths: self.bandwidths.unwrap_or(usual.bandwidths),
-                components: self.components.map(Components::new),
+                components: common.settings.components.map(|c| Components::new(c.count)),
                 discrete: Named::named(&self.discrete)?,
             },
-            seed: common.seed,
-        })
-    }
-}
-
-impl Landmarks {
-    /// `None` is the exact path.
-    fn components(&self) -> Result<Option<Components>> {
-        let selection = Named::named(&self.selection)?;
-        Ok(self.components.map(|count| Components {
-            count,
-            selection,
-            tolerance: self.tolerance,
-        }))
-    }
-}
-
-impl Common {
-    pub(crate) fn scaling(&self) -> Scaling {
-        if self.standardize {
-            Scaling::Standard
-        } else {
-            Scaling::Raw
-        }
-    }
-
-    pub(crate) fn partition(&self) -> Result<PartitionRule> {
-        Ok(PartitionRule {
-            estimator: Named::named(&self.conditional_mean)?,
-            shrink: self.shrink,
-            control: self.control.clone(),
-            cells: self.cells.parse()?,
-            binning: Named::named(&self.binning)?,
-            bounds: self.bounds.clone(),
-            categorical: self.categorical.clone(),
-            continuous: self.continuous.clone(),
-            min_rows: self.min_rows,
-            policies: Policies {
-                missing: Named::named(&self.handle_missing)?,
-                ..Policies::for_unknown(Named::named(&self.handle_unknown)?)
-            },
-        })
-    }
-
-    fn reference(&self) -> Result<Reference> {
-        match &self.reference_rows {
-            Some(rows) => Ok(Reference::Rows(rows.clone())),
-            None => Reference::named(&self.reference),
-        }
-    }
-
-    fn scores(&self, learning: &Learning, landmarks: &Landmarks) -> Result<Settings> {
-        Ok(Settings {
-            kernel: self.kernel.parse()?,
-            learner: Named::named(&learning.learner)?,
-            penalty: learning.penalty,
-            strength: self.strength,
-            mode: Mode::named(&learning.mode)?,
-            align: match &learning.align {
-                None => None,
-                Some(method) => Some(AlignRule {
-                    method: Named::named(method)?,
-                    strength: learning.align_strength,
-                }),
-            },
-            intervals: learning
-                .intervals
-                .as_deref()
-                .map(Named::named)
-                .transpose()?,
-            parity: Named::named(&learning.parity)?,
-            restraint: match learning.eta {
-                Some(eta) => Restraint::Soft(eta),
-                None if learning.epsilon != 0.0 => Restraint::Slack(learning.epsilon),
-                None => Restraint::Hard,
-            },
-            partition: self.partition()?,
-            reference: self.reference()?,
-            intercept: if learning.fit_intercept {
-                Intercept::Fitted
-            } else {
-                Intercept::None
-            },
-            solver: Named::named(&learning.solver)?,
-            components: landmarks.components()?,
-            seed: self.seed,
-            ..Settings::default()
-        })
-    }
-
-    pub(crate) fn kernel(&self) -> Result<KernelSettings> {
-        Ok(KernelSettings {
-            kernel: self.kernel.parse()?,
-            strength: self.strength,
-            partition: self.partition()?,
-            seed: self.seed,
-        })
-    }
-
-    fn features(&self, landmarks: &Landmarks) -> Result<FeatureSettings> {
-        // The engine refuses zero, and a map without landmarks is none.
-        let none = Components::new(0);
-        Ok(FeatureSettings {
-            kernel: self.kernel.parse()?,
-            components: landmarks.components()?.unwrap_or(none),
-            strength: self.strength,
-            partition: self.partition()?,
-            reference: self.reference()?,
-            seed: self.seed,
+            seed: common.settings.seed,
         })
     }
 }
 
 /// The settings of a regression or a classifier.
-pub(crate) fn scores(settings: &Bound<'_, PyDict>) -> PyResult<(Common, Settings)> {
-    let common: Common = settings.extract()?;
-    let mut scores = common
-        .scores(&settings.extract()?, &settings.extract()?)
-        .map_err(raise)?;
+pub(crate) fn scores(entries: &Bound<'_, PyDict>) -> PyResult<(Common, Settings)> {
+    let common = Common::read(entries)?;
+    let mut scores = common.settings.clone();
     if scores.learner.classifies() {
-        let classifying: Classifying = settings.extract()?;
-        scores.gap = classifying.gap;
-        scores.steps = classifying.steps;
-        scores.memory = classifying.memory;
-        scores.class_weights = match (classifying.balanced, classifying.class_weights) {
-            (true, _) => ClassWeights::Balanced,
-            (false, Some(factors)) => ClassWeights::Given(factors),
-            (false, None) => ClassWeights::Equal,
-        };
-        scores.threshold = classifying.threshold.parse().map_err(raise)?;
+        let classifying: Classifying = entries.extract()?;
+        scores.memory = classifying.memory_bytes;
+        if let Some(factors) = classifying.class_weights {
+            scores.class_weights = ClassWeights::Given(factors);
+        }
     }
     Ok((common, scores))
 }
@@ -268,16 +187,19 @@ pub(crate) fn grid(settings: &Bound<'_, PyDict>) -> PyResult<PathGrid> {
 }
 
 /// The settings of features.
-pub(crate) fn features(settings: &Bound<'_, PyDict>) -> PyResult<(Common, FeatureSettings)> {
-    let common: Common = settings.extract()?;
-    let features = common.features(&settings.extract()?).map_err(raise)?;
+pub(crate) fn features(entries: &Bound<'_, PyDict>) -> PyResult<(Common, FeatureSettings)> {
+    let common = Common::read(entries)?;
+    // The engine refuses zero, and a map without landmarks is none.
+    let none = Components::new(0);
+    let components = common.settings.components.unwrap_or(none);
+    let features = common.settings.features(components);
     Ok((common, features))
 }
 
 /// The settings of a release.
-pub(crate) fn release(settings: &Bound<'_, PyDict>) -> PyResult<(Common, ReleaseSettings)> {
-    let common: Common = settings.extract()?;
-    let releasing: Releasing = settings.extract()?;
+pub(crate) fn release(entries: &Bound<'_, PyDict>) -> PyResult<(Common, ReleaseSettings)> {
+    let common = Common::read(entries)?;
+    let releasing: Releasing = entries.extract()?;
     let release = releasing.settings(&common).map_err(raise)?;
     Ok((common, release))
 }

@@ -54,6 +54,7 @@ pub mod reference;
 pub mod refresh;
 pub mod sensitive;
 pub mod sensitive_free;
+pub mod settings;
 pub mod share;
 #[doc(hidden)]
 pub mod sibling;

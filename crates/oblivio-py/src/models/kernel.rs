@@ -34,8 +34,8 @@ impl KernelModel {
         settings: &Bound<'py, PyDict>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Self, Vec<String>)> {
-        let common: Common = settings.extract()?;
-        let settings = common.kernel().map_err(raise)?;
+        let common = Common::read(settings)?;
+        let settings = common.kernel();
         let weights = weights.map(|w| w.as_array().to_vec());
         let encoder = table
             .encoder(

@@ -24,15 +24,15 @@ impl OffsetModel {
         weights: PyReadonlyArray1<'py, f64>,
         settings: &Bound<'py, PyDict>,
     ) -> PyResult<(Self, Vec<String>)> {
-        let common: Common = settings.extract()?;
+        let common = Common::read(settings)?;
         let scores = scores.as_array().to_vec();
         let reference = sensitive(&sensitive_columns, scores.len()).map_err(raise)?;
         let (offsets, warnings) = Offsets::of_scores(
             &scores,
             &reference,
             &weights.as_array().to_vec(),
-            &common.partition().map_err(raise)?,
-            common.strength,
+            &common.settings.partition,
+            common.settings.strength,
         )
         .map_err(raise)?;
         Ok((Self(offsets), texts(&warnings)))

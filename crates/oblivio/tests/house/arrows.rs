@@ -39,6 +39,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "survey",
             "refresh",
             "model",
+            "settings",
             "share",
             "sibling",
         ],

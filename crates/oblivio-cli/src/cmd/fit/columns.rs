@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail, ensure};
 use oblivio::model::Labels;
 use oblivio::{Column, Roles, Values};
 
-use super::Options;
+use crate::cmd::columns::ColumnArgs;
 use crate::table::{Source, Table};
 
 /// The names of a table's columns by role.
@@ -36,8 +36,9 @@ pub(in crate::cmd) struct Rows {
 impl Columns {
     pub(in crate::cmd) fn choose(
         source: &Source,
-        args: &Options,
+        args: &ColumnArgs,
         target: Option<&str>,
+        classifies: bool,
     ) -> Result<Self> {
         let target = target.map(str::to_owned);
         let taken: Vec<&String> = args
@@ -83,7 +84,7 @@ impl Columns {
             weights: args.weights.clone(),
             positive: args.positive.clone(),
             drop_missing: args.drop_missing,
-            classifies: args.learner.classifies(),
+            classifies,
         })
     }
 

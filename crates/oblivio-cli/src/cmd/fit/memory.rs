@@ -10,7 +10,6 @@ use oblivio_base::Scaling;
 use oblivio_kernels::learn::{Learner, Solver};
 use rayon::ThreadPool;
 
-use super::args::Alpha;
 use super::columns::Columns;
 use super::{Args, Fitted, stream};
 use crate::progress::watched;
@@ -25,24 +24,25 @@ pub(super) fn fit(
     columns: &Columns,
     pool: &ThreadPool,
 ) -> Result<Fitted> {
+    let finds_penalty = args.settings.values.finds_penalty();
     let mut rows = columns.rows(&source.table_of(&columns.names())?)?;
     columns.check_positive(rows.has_positive, source)?;
     say_dropped(rows.dropped, source.rows())?;
     if let Some(size) = args.sample {
         let all: Vec<usize> = (0..rows.len()).collect();
-        rows = rows.select(&oblivio_base::random::sample(&all, size, args.options.seed));
+        rows = rows.select(&oblivio_base::random::sample(&all, size, settings.seed));
     }
     let mut settings = settings.clone();
     match settings.components {
         Some(components) => stream::check_memory(components)?,
-        None => check_memory(rows.len(), &mut settings, args.options.alpha)?,
+        None => check_memory(rows.len(), &mut settings, finds_penalty)?,
     }
     let settings = &settings;
     let Some(target) = &rows.target else {
         // Without a target the fit is of features, on landmarks.
         anyhow::bail!("there is no target to predict; give --target");
     };
-    let (settings, path) = if args.options.alpha == Alpha::Auto && settings.components.is_none() {
+    let (settings, path) = if finds_penalty && settings.components.is_none() {
         let grid = PathGrid::usual(settings.strength);
         let path = watched(pool, |watch| {
             Model::path(rows.roles(target, None), scaling, settings, &grid, watch)
@@ -89,7 +89,7 @@ pub(in crate::cmd) fn say_dropped(dropped: usize, rows: usize) -> Result<()> {
 pub(in crate::cmd) fn check_memory(
     rows: usize,
     settings: &mut Settings,
-    alpha: Alpha,
+    finds_penalty: bool,
 ) -> Result<()> {
     let number = rows as f64;
     let Some(free) = super::free_memory() else {
@@ -102,7 +102,7 @@ pub(in crate::cmd) fn check_memory(
         Learner::Logistic => false,
         Learner::Ridge => {
             let possible = settings.mode != Mode::MOblivious
-                && alpha != Alpha::Auto
+                && !finds_penalty
                 && settings.intervals != Some(IntervalSource::Loo);
             possible && matches!(settings.solver, Solver::Auto | Solver::Pcg)
         }

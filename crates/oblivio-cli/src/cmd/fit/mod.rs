@@ -17,8 +17,8 @@ use oblivio_base::Named;
 use rayon::ThreadPool;
 use serde_json::json;
 
-pub(super) use self::args::Options;
-pub(crate) use self::args::{Alpha, Args};
+pub(crate) use self::args::Args;
+pub(super) use self::args::settings;
 pub(super) use self::columns::Columns;
 pub(super) use self::memory::{check_memory, say_dropped};
 use self::saved::Saved;
@@ -55,10 +55,15 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     let saved = Saved::find(args)?;
     let source = match saved.source(&data) {
         Some(source) => source,
-        None => opened(&data, &args.options.read_options())?,
+        None => opened(&data, &args.columns.read.options())?,
     };
-    let columns = Columns::choose(&source, &args.options, args.target.as_deref())?;
-    let scaling = args.options.scaling();
+    let columns = Columns::choose(
+        &source,
+        &args.columns,
+        args.target.as_deref(),
+        settings.learner.classifies(),
+    )?;
+    let scaling = args.settings.values.scaling();
     let pass = |components, saved| Pass {
         args,
         data: &data,
@@ -71,7 +76,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     };
     let fitted = match (settings.components, &args.target) {
         (Some(components), None) => {
-            let features = Options::features(&settings, components);
+            let features = settings.features(components);
             let (transformer, warnings, rows) = pass(components, saved).features(&features)?;
             table::write_bytes(&args.output, &transformer.to_bytes()?)?;
             saved::forget(args.checkpoint.as_deref());
@@ -86,7 +91,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         (Some(components), Some(_)) => {
             let mut settings = settings.clone();
             let mut path = Vec::new();
-            if args.options.alpha == Alpha::Auto {
+            if args.settings.values.finds_penalty() {
                 // On landmarks the penalty follows from the sums.
                 let asked = settings.intervals.take();
                 let found = pass(components, saved).fit(&settings)?;
@@ -371,7 +376,8 @@ fn print_path(path: &[GridPoint], chosen: f64, out: &mut dyn Write) -> std::io::
 /// What was asked for, where nothing is taken off the score to show it by.
 fn strength(model: &Model, args: &Args) -> f64 {
     if model.card.mode == Mode::SensitiveFree.name() {
-        args.strength
+        let asked = args.settings.values.number("strength");
+        asked.ok().flatten().unwrap_or(1.0)
     } else {
         model.predictor().strength()
     }

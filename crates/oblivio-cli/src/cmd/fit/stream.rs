@@ -13,7 +13,6 @@ use oblivio_base::Scaling;
 use oblivio_kernels::Components;
 use rayon::ThreadPool;
 
-use super::args::Alpha;
 use super::columns::{Columns, Rows};
 use super::memory::say_dropped;
 use super::saved::Saved;
@@ -72,7 +71,7 @@ impl Pass<'_> {
             bail!("the checkpoint is of another kind of fit; remove it");
         };
         let (mut settings, mut path) = (settings.clone(), Vec::new());
-        if self.args.options.alpha == Alpha::Auto {
+        if self.args.settings.values.finds_penalty() {
             let penalties = PathGrid::usual(settings.strength).penalties;
             (settings.penalty, path) =
                 watched(self.pool, |watch| fit.choose(&settings, &penalties, watch))?;
@@ -126,7 +125,7 @@ impl Pass<'_> {
             self.scaling,
             self.components,
             self.columns,
-            self.args.options.read_options()
+            self.args.columns.read.options()
         );
         self.saved.begin(self.data, self.source, settings)
     }

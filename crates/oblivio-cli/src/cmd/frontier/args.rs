@@ -10,7 +10,9 @@ use oblivio_audit::{
 };
 
 use crate::args::named;
-use crate::cmd::fit::{Alpha, Options};
+use crate::cmd::columns::ColumnArgs;
+use crate::cmd::fit;
+use crate::settings::{OfFrontier, SettingArgs};
 
 /// Compare error with dependence over strengths, modes and alignments, on held-out rows
 ///
@@ -122,7 +124,9 @@ pub(crate) struct Args {
     pub(super) confidence: f64,
 
     #[command(flatten)]
-    pub(super) options: Options,
+    pub(super) columns: ColumnArgs,
+    #[command(flatten)]
+    pub(super) settings: SettingArgs<OfFrontier>,
     /// Title of the page (default: the names of the files)
     #[arg(long, value_name = "TEXT")]
     pub(super) title: Option<String>,
@@ -142,15 +146,16 @@ impl Args {
     }
 
     pub(super) fn base(&self) -> Result<Settings> {
-        self.options.settings()
+        fit::settings(&self.columns, &self.settings.values)
     }
 
-    pub(super) fn settings(&self, base: &Settings) -> FrontierSettings {
+    pub(super) fn frontier(&self, base: &Settings) -> FrontierSettings {
         FrontierSettings {
             held_out: self.held_out,
-            penalty: match self.options.alpha {
-                Alpha::Auto => PenaltyChoice::Auto,
-                Alpha::Value(_) => PenaltyChoice::Given,
+            penalty: if self.settings.values.finds_penalty() {
+                PenaltyChoice::Auto
+            } else {
+                PenaltyChoice::Given
             },
             audit: AuditSettings {
                 rule: PartitionRule {

@@ -23,17 +23,22 @@ use crate::table;
 
 pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     ensure!(
-        !args.options.sensitive.is_empty(),
+        !args.columns.sensitive.is_empty(),
         "there is no sensitive column to compare error with; name some with --sensitive"
     );
     let base = args.base()?;
     let mut candidates = args.grid().candidates(&base)?;
-    let settings = args.settings(&base);
+    let settings = args.frontier(&base);
     let data = table::expand(&args.data)?;
     let inputs: Vec<&Path> = data.iter().map(PathBuf::as_path).collect();
     written::check(&args.output, &inputs)?;
-    let source = opened(&data, &args.options.read_options())?;
-    let columns = Columns::choose(&source, &args.options, Some(&args.target))?;
+    let source = opened(&data, &args.columns.read.options())?;
+    let columns = Columns::choose(
+        &source,
+        &args.columns,
+        Some(&args.target),
+        base.learner.classifies(),
+    )?;
     let rows = columns.rows(&source.table_of(&columns.names())?)?;
     columns.check_positive(rows.has_positive, &source)?;
     say_dropped(rows.dropped, source.rows())?;
@@ -47,7 +52,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         .then(|| columns.labels(Labels::of(target)));
     let roles = rows.roles(target, labels.as_ref());
     let frontier = watched(pool, |watch| {
-        settings.run(roles, args.options.scaling(), &candidates, watch)
+        settings.run(roles, args.settings.values.scaling(), &candidates, watch)
     })?;
     let report = Report {
         title: args.title.clone().unwrap_or_else(|| written::names(&data)),
@@ -66,15 +71,16 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
 /// Compares what the largest fit needs with what is free, before anything is allocated.
 fn check(candidates: &mut [Candidate], rows: usize, args: &Args) -> Result<()> {
     let is_exacting = |c: &&mut Candidate| c.settings.mode == Mode::MOblivious;
+    let finds_penalty = args.settings.values.finds_penalty();
     let training = ((1.0 - args.held_out).clamp(0.0, 1.0) * rows as f64) as usize;
     if let Some(components) = candidates.first().and_then(|c| c.settings.components) {
         return stream::check_memory(components);
     }
     if let Some(largest) = candidates.iter_mut().find(is_exacting) {
-        check_memory(training, &mut largest.settings, args.options.alpha)?;
+        check_memory(training, &mut largest.settings, finds_penalty)?;
     }
     for candidate in candidates {
-        check_memory(training, &mut candidate.settings, args.options.alpha)?;
+        check_memory(training, &mut candidate.settings, finds_penalty)?;
     }
     Ok(())
 }
@@ -83,10 +89,10 @@ fn check(candidates: &mut [Candidate], rows: usize, args: &Args) -> Result<()> {
 fn facts(args: &Args, data: &[PathBuf], base: &Settings) -> Vec<(String, String)> {
     let mut facts = vec![
         ("data", written::names(data)),
-        ("sensitive columns", args.options.sensitive.join(", ")),
+        ("sensitive columns", args.columns.sensitive.join(", ")),
         ("kernel", base.kernel.to_string()),
     ];
-    if let Some(weights) = &args.options.weights {
+    if let Some(weights) = &args.columns.weights {
         facts.push(("weights", weights.clone()));
     }
     if let Some(components) = base.components {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use oblivio::Settings;
 use oblivio::partition::{CellCount, PartitionRule, Policies};
 use oblivio_audit::{AuditSettings, Resampling};
 use oblivio_kernels::Components;
@@ -11,10 +12,9 @@ use oblivio_release::{
     StudySettings,
 };
 
-use crate::args::{bounds, delimiter, named};
-use crate::cmd::cells::CellOptions;
-use crate::cmd::kernel::KernelOptions;
-use crate::table::ReadOptions;
+use crate::args::{bounds, named};
+use crate::cmd::columns::ReadArgs;
+use crate::settings::{OfRelease, SettingArgs};
 
 /// Write a table again with the sensitive columns' influence taken out
 ///
@@ -69,60 +69,27 @@ pub(crate) struct Args {
     /// Column of row weights
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub(super) weights: Option<String>,
-    /// Columns to read as categories whatever they hold
-    #[arg(
-        long,
-        value_name = "COLUMNS",
-        value_delimiter = ',',
-        help_heading = "Columns"
-    )]
-    pub(super) categorical: Vec<String>,
-    /// Columns to read as numbers whatever they hold; sensitive ones are then continuous
-    #[arg(
-        long,
-        value_name = "COLUMNS",
-        value_delimiter = ',',
-        help_heading = "Columns"
-    )]
-    pub(super) continuous: Vec<String>,
     /// Values that a column may have, COLUMN=LOW:HIGH (default: those it has); may be given several times
     #[arg(long, value_name = "RANGE", value_parser = range, value_delimiter = ',', allow_hyphen_values = true, help_heading = "Columns")]
     pub(super) range: Vec<ColumnRange>,
     /// Missing values of features: refuse them, or keep them missing
     #[arg(long, default_value = "error", value_parser = named::<MissingFeatures>(), help_heading = "Columns")]
     pub(super) missing_values: MissingFeatures,
-    /// Character between the fields of a CSV file, \t for a tab
-    #[arg(long, value_name = "CHAR", value_parser = delimiter, help_heading = "Columns")]
-    pub(super) delimiter: Option<u8>,
+    #[command(flatten)]
+    pub(super) read: ReadArgs,
 
     /// quantile gives each column a distribution that is the same whatever the sensitive values are; projection looks for the row
     /// whose features by the kernel are nearest to oblivious ones; residual moves each column by its conditional mean
     #[arg(long, default_value = "quantile", value_parser = named::<ReleaseMethod>(), help_heading = "Release")]
     pub(super) method: ReleaseMethod,
-    /// How much is taken out, from 0 (nothing) to 1 (all that the method can)
-    #[arg(
-        allow_negative_numbers = true,
-        long,
-        value_name = "T",
-        default_value_t = 1.0,
-        help_heading = "Release"
-    )]
-    pub(super) strength: f64,
-
     #[command(flatten)]
-    pub(super) kernel: KernelOptions,
+    pub(super) settings: SettingArgs<OfRelease>,
     /// Factors of gamma to try
     #[arg(long, value_name = "FACTORS", value_delimiter = ',', default_values_t = ProjectionRule::default().bandwidths, help_heading = "Projection")]
     pub(super) bandwidths: Vec<f64>,
-    /// Landmarks (default: every row is one)
-    #[arg(long, value_name = "N", help_heading = "Projection")]
-    pub(super) components: Option<usize>,
     /// Columns of categories and of whole numbers: try their values, or keep them as they are
     #[arg(long, default_value = "enumerate", value_parser = named::<Discrete>(), help_heading = "Projection")]
     pub(super) discrete: Discrete,
-
-    #[command(flatten)]
-    pub(super) cells: CellOptions,
 
     /// Share of the rows that judge the release and do not fit the one that is judged, drawn by seed
     #[arg(
@@ -169,9 +136,6 @@ pub(crate) struct Args {
     /// Title of the page (default: the names of the files)
     #[arg(long, value_name = "TEXT")]
     pub(super) title: Option<String>,
-    /// Seed of everything random
-    #[arg(long, default_value_t = 0)]
-    pub(super) seed: u64,
     /// Print what was found as JSON
     #[arg(long)]
     pub(super) json: bool,
@@ -186,28 +150,21 @@ fn range(text: &str) -> Result<ColumnRange, String> {
 }
 
 impl Args {
-    pub(super) fn read_options(&self) -> ReadOptions {
-        ReadOptions {
-            delimiter: self.delimiter,
-            categorical: self.categorical.clone(),
-            numeric: self.continuous.clone(),
-        }
-    }
-
     pub(super) fn settings(&self) -> Result<ReleaseSettings> {
+        let settings = Settings::from_values(&self.settings.values)?;
         Ok(ReleaseSettings {
             method: self.method,
-            strength: self.strength,
-            partition: self.cells.rule(&self.sensitive, &self.read_options()),
+            strength: settings.strength,
+            partition: self.read.rule(settings.partition, &self.sensitive),
             missing: self.missing_values,
             ranges: self.range.clone(),
             projection: ProjectionRule {
-                kernel: self.kernel.kernel()?,
+                kernel: settings.kernel,
                 bandwidths: self.bandwidths.clone(),
-                components: self.components.map(Components::new),
+                components: settings.components.map(|c| Components::new(c.count)),
                 discrete: self.discrete,
             },
-            seed: self.seed,
+            seed: settings.seed,
         })
     }
 
@@ -228,7 +185,7 @@ impl Args {
                     permutations: self.permutations,
                     resamples: self.resamples,
                     confidence: self.confidence,
-                    seed: self.seed,
+                    seed: settings.seed,
                 },
                 ..AuditSettings::default()
             },

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     let data = table::expand(&args.data)?;
     let reports = places::reports(args);
     places::check(args, &data, &reports)?;
-    let source = opened(&data, &args.read_options())?;
+    let source = opened(&data, &args.read.options())?;
     let columns = Columns::choose(&source, args)?;
     let form = Form::of(&source, &columns.written)?;
     let table = source.verbatim(&args.keep).table_of(&columns.read)?;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     found.notes.extend(new_among(notes, &found.notes));
     let report = Report {
         title: args.title.clone().unwrap_or_else(|| written::names(&data)),
-        facts: facts(args, &data, &columns),
+        facts: facts(args, &settings, &data, &columns),
         args,
         columns: &columns,
         found: &found,
@@ -97,19 +97,22 @@ struct Made {
 }
 
 /// What was done, in pairs of a name and a value.
-fn facts(args: &Args, data: &[PathBuf], columns: &Columns) -> Vec<(String, String)> {
+fn facts(
+    args: &Args,
+    settings: &ReleaseSettings,
+    data: &[PathBuf],
+    columns: &Columns,
+) -> Vec<(String, String)> {
     let mut facts = vec![
         ("data", written::names(data)),
         ("sensitive columns", args.sensitive.join(", ")),
         ("released columns", columns.features.join(", ")),
         ("left as they were", columns.copied().join(", ")),
         ("left out of the table", left_out(args).join(", ")),
-        ("strength", args.strength.to_string()),
+        ("strength", settings.strength.to_string()),
     ];
-    if args.method == ReleaseMethod::Projection
-        && let Ok(kernel) = args.kernel.kernel()
-    {
-        facts.push(("kernel", kernel.to_string()));
+    if args.method == ReleaseMethod::Projection {
+        facts.push(("kernel", settings.projection.kernel.to_string()));
     }
     if let Some(weights) = &args.weights {
         facts.push(("weights", weights.clone()));
