@@ -126,6 +126,17 @@ impl FromStr for Kernel {
     }
 }
 
+/// The kernels that are expected in the place of an unknown name, or the one that is meant by it elsewhere.
+fn unknown(name: &str) -> &'static str {
+    match name {
+        "gaussian" | "squared_exponential" | "se" => "a known kernel (did you mean rbf?)",
+        "polynomial" => "a known kernel (did you mean poly?)",
+        "laplace" | "exponential" => "a known kernel (did you mean laplacian?)",
+        "matern" => "a known kernel (did you mean matern12, matern32 or matern52?)",
+        _ => "a kernel: linear, poly, rbf, laplacian, matern12, matern32 or matern52",
+    }
+}
+
 struct Parser<'t> {
     text: &'t str,
     at: usize,
@@ -185,11 +196,9 @@ impl<'t> Parser<'t> {
             "linear" => &[],
             "poly" => &["degree", "gamma", "coef0"],
             "rbf" | "laplacian" | "matern12" | "matern32" | "matern52" => &["gamma"],
-            _ => {
+            other => {
                 self.at = start;
-                return Err(self.error(
-                    "a kernel: linear, poly, rbf, laplacian, matern12, matern32 or matern52",
-                ));
+                return Err(self.error(unknown(other)));
             }
         };
         let (mut degree, mut gamma, mut coef0) = (3, Gamma::Scale, 1.0);
@@ -356,6 +365,13 @@ mod tests {
             "cannot read `rbf + gauss` as a kernel: expected a kernel: linear, poly, rbf, laplacian, \
              matern12, matern32 or matern52 at character 7"
         );
+        assert_eq!(
+            message("linear + gaussian"),
+            "cannot read `linear + gaussian` as a kernel: expected a known kernel (did you mean rbf?) at character 10"
+        );
+        assert!(message("polynomial(degree=2)").contains("did you mean poly?"));
+        assert!(message("laplace").contains("did you mean laplacian?"));
+        assert!(message("matern").contains("did you mean matern12, matern32 or matern52?"));
         assert!(message("rbf(gamma=1").ends_with("expected `,` or `)` at character 12"));
         assert!(message("rbf(degree=2)").ends_with("expected the parameter gamma at character 5"));
         assert!(message("poly(degree=1.5)").ends_with("expected a whole number at character 13"));
