@@ -1,9 +1,11 @@
 //! The command line's grammar. Parsing does no work.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use oblivio::settings::{Level, setting};
 use oblivio_base::Named;
 
 use crate::cmd;
@@ -42,6 +44,109 @@ pub(crate) enum Command {
     /// For tools: `make settings` calls it.
     #[command(hide = true)]
     Settings(cmd::settings::Args),
+}
+
+/// Flags of commands that the short help shows, together with the common settings. The short help of other commands has all flags.
+const SHOWN: [(&str, &[&str]); 4] = [
+    (
+        "fit",
+        &[
+            "target",
+            "output",
+            "sensitive",
+            "control",
+            "features",
+            "drop",
+            "weights",
+            "positive",
+            "drop_missing",
+            "json",
+        ],
+    ),
+    (
+        "frontier",
+        &[
+            "target",
+            "output",
+            "sensitive",
+            "modes",
+            "strengths",
+            "aligns",
+            "control",
+            "features",
+            "drop",
+            "weights",
+            "positive",
+            "drop_missing",
+            "json",
+        ],
+    ),
+    (
+        "release",
+        &[
+            "sensitive",
+            "target",
+            "output",
+            "report",
+            "model",
+            "keep",
+            "drop",
+            "drop_sensitive",
+            "weights",
+            "method",
+            "json",
+        ],
+    ),
+    (
+        "audit",
+        &[
+            "sensitive",
+            "score",
+            "before",
+            "model",
+            "target",
+            "output",
+            "at_most",
+            "at_least",
+            "features",
+            "drop",
+            "weights",
+            "positive",
+            "measures",
+            "json",
+        ],
+    ),
+];
+
+/// The command line, its short help cut to the flags that a first user needs.
+pub(crate) fn command() -> clap::Command {
+    SHOWN.iter().fold(Cli::command(), |command, (name, shown)| {
+        command.mut_subcommand(name, |command| {
+            command.mut_args(|arg| {
+                let id = arg.get_id().as_str();
+                let is_known = arg.is_positional() || shown.contains(&id) || id == "seed";
+                if is_known || arg.is_hide_short_help_set() || is_setting(&arg) {
+                    arg
+                } else {
+                    arg.hide_short_help(true)
+                }
+            })
+        })
+    })
+}
+
+/// Whether a flag comes from the table of settings, which says itself where it is shown.
+fn is_setting(arg: &clap::Arg) -> bool {
+    let id = arg.get_id().as_str();
+    setting(id)
+        .is_some_and(|setting| setting.level == Level::Common && setting.flag == arg.get_long())
+}
+
+/// Parses the command line.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(arguments)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
 /// Reads one of the engine's named choices.
@@ -131,5 +236,33 @@ mod fuzz {
         };
         let seeds = whole.map(|text| text.as_bytes().to_vec());
         fuzz(target, &seeds, make, read);
+    }
+}
+
+#[cfg(test)]
+mod short_help {
+    /// A terminal of usual size shows 45 lines of 100 letters.
+    #[test]
+    fn fits_on_a_screen() {
+        for command in super::command().get_subcommands() {
+            let help = command.clone().term_width(100).render_help().to_string();
+            let name = command.get_name();
+            assert!(help.lines().count() <= 45, "{name}:\n{help}");
+        }
+    }
+
+    #[test]
+    fn of_fit_has_one_line_for_each_flag() {
+        let command = super::command();
+        let fit = command.find_subcommand("fit").unwrap().clone();
+        let help = fit.term_width(100).render_help().to_string();
+        let flags = help.lines().filter(|line| line.starts_with("  "));
+        for line in flags {
+            assert!(line.trim_start().starts_with(['-', '<']), "{line}");
+        }
+        for flag in ["--sensitive", "--target", "--mode", "--align", "--strength"] {
+            assert!(help.contains(flag), "{flag}");
+        }
+        assert!(!help.contains("--tolerance"));
     }
 }

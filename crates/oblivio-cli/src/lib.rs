@@ -21,7 +21,6 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 
-use clap::Parser;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use args::{Cli, Command};
@@ -78,7 +77,7 @@ pub(crate) fn say_if_interrupted(text: String) {
 
 /// Runs the command line given by `arguments` (the program's name first) and returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match args::parse(arguments) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors; a closed pipe is none either.

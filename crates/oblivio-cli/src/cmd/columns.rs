@@ -38,7 +38,9 @@ pub(crate) struct ColumnArgs {
     /// Columns the predictions should not depend on
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(crate) sensitive: Vec<String>,
-    /// Legitimate factors: only what the sensitive columns tell beyond these is taken out; they stay features
+    /// Legitimate factors: only the part of S beyond them is removed
+    ///
+    /// They stay features.
     #[arg(
         long,
         value_name = "COLUMNS",
@@ -70,10 +72,14 @@ pub(crate) struct ColumnArgs {
     /// Column of row weights
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub(crate) weights: Option<String>,
-    /// Value of the target that counts as 1, or as the positive class; all others count as 0
+    /// Value of the target that is the positive class, or 1
+    ///
+    /// All others count as 0.
     #[arg(long, value_name = "VALUE", help_heading = "Columns")]
     pub(crate) positive: Option<String>,
-    /// Leave out rows with missing values instead of refusing them
+    /// Leave out rows with missing values
+    ///
+    /// Without it they are refused.
     #[arg(long, help_heading = "Columns")]
     pub(crate) drop_missing: bool,
     #[command(flatten)]

@@ -24,10 +24,14 @@ use crate::settings::{OfFit, SettingArgs};
 /// any number of rows will do.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// CSV or Parquet files with the same columns, patterns such as 'part-*.csv', or - for standard input
+    /// CSV or Parquet files, patterns such as 'part-*.csv', or - for standard input
+    ///
+    /// Several files have the same columns.
     #[arg(required = true)]
     pub(super) data: Vec<PathBuf>,
-    /// Column to predict; with --components and without this, features are fitted for `oblivio transform`
+    /// Column to predict
+    ///
+    /// With --components and without a target, features are fitted for `oblivio transform`.
     #[arg(long, value_name = "COLUMN", required_unless_present = "components")]
     pub(super) target: Option<String>,
     /// Where to write the model

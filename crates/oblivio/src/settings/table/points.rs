@@ -72,8 +72,8 @@ pub(super) static SETTINGS: &[Setting] = &[
         group: Group::Landmarks,
         level: Level::Common,
         help: &[
-            "Learn on this number of landmarks, in memory that rows do not add to.",
-            "Without it a fit is exact, and its cost grows with the square of the rows. With it the kernel has Nyström features of at \
+            "Learn on this number of landmarks, for tables of any length.",
+            "Memory does not grow with the rows. Without it a fit is exact, and its cost grows with the square of the rows. With it the kernel has Nyström features of at \
              most this number of landmarks, and the cost grows with the rows.",
         ],
         used_by: COMPONENTS,
