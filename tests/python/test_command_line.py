@@ -366,7 +366,7 @@ def test_version_and_exit_codes():
     assert run("--version").stdout.strip() == f"oblivio {ob.__version__}"
     assert "Usage" in run("--help").stdout
     assert "Usage" in run("fit", "--nonsense", code=2).stderr
-    message = run("fit", "absent.csv", "--target", "y", "-o", "m", code=1).stderr
+    message = run("fit", "absent.csv", "--mode", "plain", "--target", "y", "-o", "m", code=1).stderr
     assert "absent.csv" in message and "Traceback" not in message
     module = subprocess.run(
         [sys.executable, "-m", "oblivio", "--version"], capture_output=True, encoding="utf-8", check=True

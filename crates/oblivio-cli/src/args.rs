@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use oblivio::settings::{Level, setting};
 use oblivio_base::Named;
@@ -146,7 +147,15 @@ fn is_setting(arg: &clap::Arg) -> bool {
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut command = command();
     let matches = command.try_get_matches_from_mut(arguments)?;
-    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    let wrong = match &cli.command {
+        Command::Fit(args) => args.usage_error(),
+        _ => None,
+    };
+    match (wrong, command.find_subcommand_mut("fit")) {
+        (Some(wrong), Some(fit)) => Err(fit.error(ErrorKind::MissingRequiredArgument, wrong)),
+        _ => Ok(cli),
+    }
 }
 
 /// Reads one of the engine's named choices.
