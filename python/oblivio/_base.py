@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import numbers
+import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -12,7 +13,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from oblivio._input import ANYWHERE, Features, NamedColumn, aligned, columns_of, frame_of, keys, sensitive_columns
+from oblivio._input import (
+    ANYWHERE,
+    Features,
+    NamedColumn,
+    OblivioWarning,
+    aligned,
+    columns_of,
+    frame_of,
+    keys,
+    sensitive_columns,
+)
 from oblivio._kernels import Kernel, spelled
 from oblivio._oblivio import InvalidInputError
 from oblivio._settings import count as count
@@ -74,7 +85,21 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         control = self._control(everything, positions, control_features)
         self.control_feature_names_ = [name for name, _ in control]
         features.categorical = self._categorical(everything, positions)
+        self._warn_without(sensitive)
         return features, [*sensitive, *control]
+
+    def _warn_without(self, sensitive: list[Any]) -> None:
+        """Say that a fit without sensitive features removes nothing, unless that is what its parameters ask for."""
+        mode = getattr(self, "mode", None)
+        if sensitive or mode == "plain" or getattr(self, "strength", 1.0) == 0:
+            return
+        plain = "" if mode is None else ", or set mode='plain'"
+        warnings.warn(
+            "no sensitive features were given, so nothing is removed; pass sensitive_features= to fit, or name columns "
+            f"of X in sensitive_feature_ids{plain}",
+            OblivioWarning,
+            stacklevel=4,
+        )
 
     def _may_miss(self) -> Any:
         """The columns of X that may miss values: sensitive ones, if something is to be done about it."""

@@ -132,6 +132,7 @@ def _settings(engine: Engine, estimator: Any, roles: Roles) -> dict[str, Any]:
         if name is not None:
             columns_of(nothing.select([name]), name)
     estimator.sensitive_feature_names_, estimator.control_feature_names_ = roles.sensitive, roles.control
+    estimator._warn_without(roles.sensitive)
     settled = estimator._ridge_settings if roles.label is not None else estimator._feature_settings
     settings: dict[str, Any] = settled(features, sensitive)
     return settings
