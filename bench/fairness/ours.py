@@ -134,7 +134,12 @@ def _tuned(table_name, split_number, learner, features, held):
     target = _target(table, split, "ridge")
     if learner == "linear ridge":
         search = ob.ObliviousRidgeCV(
-            mode="plain", kernel="linear", gammas=None, n_components=train.shape[1], fit_intercept=True
+            standardize=False,
+            mode="plain",
+            kernel="linear",
+            gammas=None,
+            n_components=train.shape[1],
+            fit_intercept=True,
         )
         return None, search.fit(train, target).alpha_
     if learner == "linear logistic":
@@ -142,12 +147,14 @@ def _tuned(table_name, split_number, learner, features, held):
     first = slice(0, EXACT_ROWS)
     scale = 1.0 / (train.shape[1] * train.var())
     gammas = [multiple * scale for multiple in learners.MULTIPLES]
-    found = ob.ObliviousRidgeCV(mode="plain", gammas=gammas, fit_intercept=True).fit(train[first], target[first])
+    found = ob.ObliviousRidgeCV(standardize=False, mode="plain", gammas=gammas, fit_intercept=True).fit(
+        train[first], target[first]
+    )
     if learner == "ridge":
         if len(train) <= EXACT_ROWS:
             return found.gamma_, found.alpha_
         search = ob.ObliviousRidgeCV(
-            mode="plain", gamma=found.gamma_, gammas=None, n_components=LANDMARKS, fit_intercept=True
+            standardize=False, mode="plain", gamma=found.gamma_, gammas=None, n_components=LANDMARKS, fit_intercept=True
         )
         return found.gamma_, search.fit(train, target).alpha_
     return found.gamma_, _best_c(train, _target(table, split, "logistic"), found.gamma_)
@@ -184,8 +191,8 @@ def _estimator(learner, gamma, penalty, rows, **parameters):
         "random_state": 0,
     }
     if learner.endswith("ridge"):
-        return ob.ObliviousRidge(alpha=penalty, **shared, **parameters)
-    return ob.ObliviousLogistic(C=penalty, tol=1e-6, **shared, **parameters)
+        return ob.ObliviousRidge(alpha=penalty, **shared, **({"standardize": False} | parameters))
+    return ob.ObliviousLogistic(C=penalty, tol=1e-6, **shared, **({"standardize": False} | parameters))
 
 
 def _features(split, features):

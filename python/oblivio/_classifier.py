@@ -236,7 +236,7 @@ class ObliviousSVC(_ObliviousClassifier):
     >>> import oblivio as ob
     >>> table = ob.datasets.admissions(400, random_state=1)
     >>> sex = table.sensitive[["sex"]]
-    >>> model = ob.ObliviousSVC(standardize=True, class_weight="balanced")
+    >>> model = ob.ObliviousSVC(class_weight="balanced")
     >>> model = model.fit(table.features, table.targets["admitted"], sensitive_features=sex)
     >>> model.predict(table.features, sensitive_features=sex).shape
     (400,)
@@ -487,7 +487,7 @@ class ObliviousLogistic(_ObliviousClassifier):
     >>> import oblivio as ob
     >>> table = ob.datasets.admissions(400, random_state=1)
     >>> sex = table.sensitive[["sex"]]
-    >>> model = ob.ObliviousLogistic(standardize=True)
+    >>> model = ob.ObliviousLogistic()
     >>> model = model.fit(table.features, table.targets["admitted"], sensitive_features=sex)
     >>> model.predict_proba(table.features, sensitive_features=sex).shape
     (400, 2)

@@ -159,8 +159,8 @@ def frontier(
     sensitive_features : array, Series, frame or list, default=None
         The sensitive features, if they are not columns of X.
     estimator : ObliviousRidge, ObliviousSVC or ObliviousLogistic, default=None
-        Says all but mode, strength and alignment. Default: ``ObliviousLogistic(standardize=True)`` for two classes,
-        else ``ObliviousRidge(standardize=True)``.
+        Says all but mode, strength and alignment. Default: ``ObliviousLogistic()`` for two classes, else
+        ``ObliviousRidge()``.
     modes, strengths : lists
         What is tried. The plain fit is always there.
     aligns, align_strengths : lists
@@ -239,7 +239,7 @@ def _estimator(estimator: Any, y: Any) -> Any:
 
     if estimator is None:
         classifies = y is not None and type_of_target(y) == "binary"
-        return ObliviousLogistic(standardize=True) if classifies else ObliviousRidge(standardize=True)
+        return ObliviousLogistic() if classifies else ObliviousRidge()
     if not isinstance(estimator, (ObliviousRidge, ObliviousSVC, ObliviousLogistic)):
         raise InvalidInputError(
             "estimator must be an ObliviousRidge, an ObliviousSVC or an ObliviousLogistic, "

@@ -23,7 +23,7 @@ class ObliviousKernel(Saved, ObliviousEstimator):
     >>> import numpy as np
     >>> import oblivio as ob
     >>> x, s = np.array([[2.0], [0.0], [1.0], [5.0]]), [0, 0, 1, 1]
-    >>> kernel = ob.ObliviousKernel(kernel="linear").fit(x, sensitive_features=s)
+    >>> kernel = ob.ObliviousKernel(kernel="linear", standardize=False).fit(x, sensitive_features=s)
     >>> kernel.matrix([[1.0], [2.0]], [0, 1])
     array([[4., 2.],
            [2., 1.]])

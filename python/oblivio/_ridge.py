@@ -187,7 +187,8 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
     >>> import oblivio as ob
     >>> x = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
     >>> group = ["a", "a", "a", "b", "b", "b"]
-    >>> model = ob.ObliviousRidge(kernel="linear", alpha=1e-6).fit(x, x[:, 0], sensitive_features=group)
+    >>> model = ob.ObliviousRidge(kernel="linear", alpha=1e-6, standardize=False)
+    >>> model = model.fit(x, x[:, 0], sensitive_features=group)
     >>> model.predict(x, sensitive_features=group).round(3)
     array([5., 6., 7., 5., 6., 7.])
 

@@ -37,7 +37,7 @@ class ObliviousRidgeCV(Regression):
     >>> import oblivio as ob
     >>> table = ob.datasets.admissions(300, random_state=1)
     >>> sex = table.sensitive[["sex"]]
-    >>> model = ob.ObliviousRidgeCV(standardize=True, gammas=None)
+    >>> model = ob.ObliviousRidgeCV(gammas=None)
     >>> model = model.fit(table.features, table.targets["success"], sensitive_features=sex)
     >>> len(model.path_)
     16

@@ -13,7 +13,13 @@ SHAPES = "0.8 * {u} + 0.2 * {age}", "0.5 * {u} + 0.1 * {group}", "{u}", "{u} * {
 def model(components=64):
     """What is fitted to it."""
     return ob.ObliviousRidge(
-        n_components=components, gamma=4.0, conditional_mean="cells", cells=8, fit_intercept=True, random_state=0
+        standardize=False,
+        n_components=components,
+        gamma=4.0,
+        conditional_mean="cells",
+        cells=8,
+        fit_intercept=True,
+        random_state=0,
     )
 
 

@@ -14,11 +14,11 @@ from sklearn.linear_model import LogisticRegression, Ridge
 import oblivio as ob
 
 ALL = [
-    lambda **k: ob.ObliviousRidge(**k),
-    lambda **k: ob.ObliviousTransformer(n_components=5, **k),
-    lambda **k: ob.ObliviousKernel(**k),
+    lambda **k: ob.ObliviousRidge(**({"standardize": False} | k)),
+    lambda **k: ob.ObliviousTransformer(n_components=5, **({"standardize": False} | k)),
+    lambda **k: ob.ObliviousKernel(**({"standardize": False} | k)),
     lambda **k: ob.Offset(Ridge(), **k),
-    lambda **k: ob.ObliviousRidge(n_components=5, **k),
+    lambda **k: ob.ObliviousRidge(n_components=5, **({"standardize": False} | k)),
 ]
 
 
@@ -99,7 +99,12 @@ def test_targets(make, table):
 
 def test_text_targets(table):
     X, _, _ = table
-    refused("the target must be numbers, got values such as 'yes'", ob.ObliviousRidge(), X, ["yes", "no"] * 30)
+    refused(
+        "the target must be numbers, got values such as 'yes'",
+        ob.ObliviousRidge(standardize=False),
+        X,
+        ["yes", "no"] * 30,
+    )
 
 
 @pytest.mark.parametrize("make", ALL)
@@ -170,7 +175,7 @@ class TestShapes:
 
 def test_s_given_twice_at_prediction(table):
     X, s, y = table
-    model = ob.ObliviousRidge(sensitive_feature_ids="a").fit(X, y)
+    model = ob.ObliviousRidge(standardize=False, sensitive_feature_ids="a").fit(X, y)
     with pytest.raises(ob.InvalidInputError, match="given twice"):
         model.predict(X, sensitive_features=s)
 
@@ -182,7 +187,7 @@ class TestColumns:
             X["odd"] = pd.Series(values, dtype=object)
             sentence = f"column 'odd' holds objects that are neither all numbers nor all text, such as {example}"
             refused(sentence, ob.ObliviousRidge, X, y)
-            refused(sentence, lambda: ob.ObliviousRidge(sensitive_feature_ids="odd"), X, y)
+            refused(sentence, lambda: ob.ObliviousRidge(standardize=False, sensitive_feature_ids="odd"), X, y)
 
     def test_types_are_named(self, table):
         X, _, y = table
@@ -200,11 +205,11 @@ class TestColumns:
 
     def test_categorical_parameters(self, table):
         X, s, y = table
-        refused("categorical_features names 'q'", ob.ObliviousRidge(categorical_features="q"), X, y)
+        refused("categorical_features names 'q'", ob.ObliviousRidge(standardize=False, categorical_features="q"), X, y)
         for ids in ("q", [4]):
             refused(
                 "categorical_sensitive names .*, which is not a sensitive feature .group.",
-                ob.ObliviousRidge(categorical_sensitive=ids),
+                ob.ObliviousRidge(standardize=False, categorical_sensitive=ids),
                 X,
                 y,
                 sensitive_features=s,
@@ -214,7 +219,7 @@ class TestColumns:
         X, s, y = table
         refused(
             "sensitive feature 'group' is text, so it cannot be continuous; add it to categorical_sensitive",
-            ob.ObliviousRidge(categorical_sensitive=[]),
+            ob.ObliviousRidge(standardize=False, categorical_sensitive=[]),
             X,
             y,
             sensitive_features=s.map({0: "a", 1: "b", 2: "c"}),
@@ -222,7 +227,7 @@ class TestColumns:
 
     def test_text_where_numbers_were(self, table):
         X, _, y = table
-        model = ob.ObliviousRidge().fit(X, y, sensitive_features=X["a"])
+        model = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=X["a"])
         with pytest.raises(ob.InvalidInputError, match="column `a` holds text such as `x` but numbers are needed"):
             model.predict(X, sensitive_features=["x"] * 60)
         with pytest.raises(ValueError, match=r"column .b. holds text|convert string to float"):
@@ -268,7 +273,7 @@ PARAMETERS = [
 @pytest.mark.parametrize(("name", "value", "sentence"), PARAMETERS)
 def test_parameters(name, value, sentence, table):
     X, _, y = table
-    model = ob.ObliviousRidge(**{"binning": "uniform"} | {name: value})
+    model = ob.ObliviousRidge(**({"standardize": False} | {"binning": "uniform"} | {name: value}))
     refused(sentence, model, X, y, sensitive_features=X["a"])
 
 
@@ -282,15 +287,23 @@ def test_shared_parameters(make, table):
 @pytest.mark.parametrize("value", [0, -1, 1.5, "x", None])
 def test_n_components(value, table):
     refused(
-        "n_components must be a positive whole number, got", ob.ObliviousTransformer(n_components=value), table[0], None
+        "n_components must be a positive whole number, got",
+        ob.ObliviousTransformer(standardize=False, n_components=value),
+        table[0],
+        None,
     )
 
 
 def test_degree_and_coef0(table):
     X, _, y = table
-    refused("degree must be at least 1, got 0", ob.ObliviousRidge(kernel="poly", degree=0), X, y)
-    refused("expected a whole number", ob.ObliviousRidge(kernel="poly", degree=1.5), X, y)
-    refused("coef0 must be zero or a positive finite number", ob.ObliviousRidge(kernel="poly", coef0=-1), X, y)
+    refused("degree must be at least 1, got 0", ob.ObliviousRidge(standardize=False, kernel="poly", degree=0), X, y)
+    refused("expected a whole number", ob.ObliviousRidge(standardize=False, kernel="poly", degree=1.5), X, y)
+    refused(
+        "coef0 must be zero or a positive finite number",
+        ob.ObliviousRidge(standardize=False, kernel="poly", coef0=-1),
+        X,
+        y,
+    )
 
 
 def test_kernels():
@@ -301,7 +314,7 @@ def test_kernels():
     with pytest.raises(TypeError):
         ob.Kernel("rbf") + 1
     with pytest.raises(ob.InvalidInputError, match="factor must be a positive finite number, got -1"):
-        ob.ObliviousKernel(kernel=-1 * ob.Kernel("rbf")).fit([[0.0], [1.0]])
+        ob.ObliviousKernel(standardize=False, kernel=-1 * ob.Kernel("rbf")).fit([[0.0], [1.0]])
 
 
 def test_offset_folds_and_classes(table):
@@ -330,18 +343,18 @@ def test_offset_folds_and_classes(table):
 )
 def test_reference_rows(rows, sentence, table):
     X, s, y = table
-    refused(sentence, ob.ObliviousRidge(), X, y, sensitive_features=s, reference_rows=rows)
+    refused(sentence, ob.ObliviousRidge(standardize=False), X, y, sensitive_features=s, reference_rows=rows)
 
 
 class TestUnknownCategories:
     def test_of_s(self, table):
         X, s, y = table
-        model = ob.ObliviousRidge().fit(X, y, sensitive_features=s)
+        model = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=s)
         with pytest.raises(
             ob.UnknownCategoryError, match=r"`group` has the value `[567]`, .*known: 0, 1, 2.*population"
         ):
             model.predict(X, sensitive_features=s + 5)
-        transformer = ob.ObliviousTransformer(n_components=5).fit(X, sensitive_features=s)
+        transformer = ob.ObliviousTransformer(standardize=False, n_components=5).fit(X, sensitive_features=s)
         with pytest.raises(ob.UnknownCategoryError, match=r"has the value `[567]`"):
             transformer.transform(X, sensitive_features=s + 5)
 
@@ -349,7 +362,7 @@ class TestUnknownCategories:
         X, s, y = table
         refused(
             "has the value `2`, which no reference row has",
-            ob.ObliviousRidge(),
+            ob.ObliviousRidge(standardize=False),
             X,
             y,
             kind=ob.UnknownCategoryError,
@@ -360,7 +373,9 @@ class TestUnknownCategories:
     @pytest.mark.parametrize("mode", ["oblivious", "m-oblivious"])
     def test_population_takes_nothing_off(self, mode, table):
         X, s, y = table
-        model = ob.ObliviousRidge(handle_unknown="population", mode=mode).fit(X, y, sensitive_features=s)
+        model = ob.ObliviousRidge(standardize=False, handle_unknown="population", mode=mode).fit(
+            X, y, sensitive_features=s
+        )
         with pytest.warns(ob.OblivioWarning, match="60 rows have a sensitive category without reference rows"):
             unknown = model.predict(X, sensitive_features=s + 5)
         offsets = model.offsets_[s]
@@ -368,7 +383,9 @@ class TestUnknownCategories:
 
     def test_zero_takes_the_mean_for_nothing(self, table):
         X, s, _ = table
-        kernel = ob.ObliviousKernel(kernel="linear", handle_unknown="zero").fit(X, sensitive_features=s)
+        kernel = ob.ObliviousKernel(standardize=False, kernel="linear", handle_unknown="zero").fit(
+            X, sensitive_features=s
+        )
         with pytest.warns(ob.OblivioWarning, match="sensitive category without reference rows"):
             matrix = kernel.matrix(X, s + 5)
         moved = X + X.mean()
@@ -376,10 +393,10 @@ class TestUnknownCategories:
 
     def test_of_x(self, table):
         X, s, y = table
-        model = ob.ObliviousRidge().fit(X.assign(t=["x", "y"] * 30), y, sensitive_features=s)
+        model = ob.ObliviousRidge(standardize=False).fit(X.assign(t=["x", "y"] * 30), y, sensitive_features=s)
         with pytest.raises(ob.UnknownCategoryError, match=r"column `t` has the category `z`.*known: x, y"):
             model.predict(X.assign(t="z"), sensitive_features=s)
-        lenient = ob.ObliviousRidge(handle_unknown="population").fit(X.assign(t=["x", "y"] * 30), y)
+        lenient = ob.ObliviousRidge(standardize=False, handle_unknown="population").fit(X.assign(t=["x", "y"] * 30), y)
         with pytest.warns(ob.OblivioWarning, match="60 values are of a feature's category that was not there"):
             assert np.isfinite(lenient.predict(X.assign(t="z"))).all()
 
@@ -388,13 +405,15 @@ class TestUnknownCategories:
         narrow = {"cells": 2, "sensitive_bounds": (-0.1, 0.1)}
         refused(
             r"`a` has the value .*, outside its bounds \[-0.1, 0.1\]",
-            ob.ObliviousRidge(binning="dyadic", **narrow),
+            ob.ObliviousRidge(binning="dyadic", **({"standardize": False} | narrow)),
             X,
             y,
             sensitive_features=X["a"],
         )
         with pytest.warns(ob.OblivioWarning, match="rows have a sensitive value outside the range"):
-            ob.ObliviousRidge(binning="uniform", **narrow).fit(X, y, sensitive_features=X["a"])
+            ob.ObliviousRidge(binning="uniform", **({"standardize": False} | narrow)).fit(
+                X, y, sensitive_features=X["a"]
+            )
 
 
 class TestWarnings:
@@ -409,45 +428,51 @@ class TestWarnings:
     def test_constant_s(self, table):
         X, _, y = table
         with pytest.warns(ob.OblivioWarning) as caught:
-            ob.ObliviousRidge().fit(X, y, sensitive_features=[0.5] * 60)
+            ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=[0.5] * 60)
         assert any("`sensitive_feature_0` takes one value" in str(w.message) for w in caught)
 
     def test_constant_features(self, table):
         X, s, y = table
         with pytest.warns(ob.OblivioWarning, match="constant features .* left out of the kernel's scale: k$"):
-            model = ob.ObliviousRidge().fit(X.assign(k=3.0), y, sensitive_features=s)
-        without = ob.ObliviousRidge().fit(X, y, sensitive_features=s)
+            model = ob.ObliviousRidge(standardize=False).fit(X.assign(k=3.0), y, sensitive_features=s)
+        without = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=s)
         assert model.model_.kernel == without.model_.kernel
 
     def test_duplicate_rows(self, table):
         X, s, y = table
         with pytest.warns(ob.OblivioWarning, match="5 rows have the same features as an earlier row"):
-            ob.ObliviousRidge().fit(
+            ob.ObliviousRidge(standardize=False).fit(
                 pd.concat([X, X[:5]]), pd.concat([y, y[:5]]), sensitive_features=pd.concat([s, s[:5]])
             )
 
     def test_more_components_than_rows(self, table):
         with pytest.warns(ob.OblivioWarning, match="256 components were asked for and there are 60 distinct rows"):
-            features = ob.ObliviousTransformer().fit_transform(table[0])
+            features = ob.ObliviousTransformer(standardize=False).fit_transform(table[0])
         assert features.shape == (60, 60)
 
     def test_small_cells(self, table):
         X, _, y = table
         with pytest.warns(ob.OblivioWarning, match="60 cells hold a single reference row"):
-            ob.ObliviousRidge(cells=60).fit(X, y, sensitive_features=X["a"])
+            ob.ObliviousRidge(standardize=False, cells=60).fit(X, y, sensitive_features=X["a"])
 
     def test_they_point_at_the_caller(self, table):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            ob.ObliviousRidge().fit(table[0], table[2], sensitive_features=["same"] * 60)
+            ob.ObliviousRidge(standardize=False).fit(table[0], table[2], sensitive_features=["same"] * 60)
         assert caught[0].filename == __file__
 
 
 def test_numbers_out_of_range(table):
     X, _, y = table
-    refused("raise the penalty|not finite", ob.ObliviousRidge(kernel="linear"), X * 1e160, y, kind=ob.NumericalError)
+    refused(
+        "raise the penalty|not finite",
+        ob.ObliviousRidge(standardize=False, kernel="linear"),
+        X * 1e160,
+        y,
+        kind=ob.NumericalError,
+    )
     twice = pd.concat([X, X + 0.0])
-    model = ob.ObliviousRidge(kernel="linear", alpha=1e-30)
+    model = ob.ObliviousRidge(standardize=False, kernel="linear", alpha=1e-30)
     refused("not positive definite.*raise the penalty", model, twice, pd.concat([y, y]), kind=ob.NumericalError)
 
 
@@ -455,12 +480,12 @@ class TestUnfitted:
     def test_methods(self, table, tmp_path):
         X, s, _ = table
         for use in (
-            lambda: ob.ObliviousRidge().predict(X),
-            lambda: ob.ObliviousTransformer().transform(X),
-            lambda: ob.ObliviousKernel().matrix(X, s),
+            lambda: ob.ObliviousRidge(standardize=False).predict(X),
+            lambda: ob.ObliviousTransformer(standardize=False).transform(X),
+            lambda: ob.ObliviousKernel(standardize=False).matrix(X, s),
             lambda: ob.Offset(Ridge()).predict(X),
-            lambda: ob.ObliviousRidge().save(tmp_path / "m"),
-            lambda: ob.ObliviousRidge().cells_,
+            lambda: ob.ObliviousRidge(standardize=False).save(tmp_path / "m"),
+            lambda: ob.ObliviousRidge(standardize=False).cells_,
         ):
             with pytest.raises(NotFittedError, match="is not fitted yet"):
                 use()
@@ -468,7 +493,7 @@ class TestUnfitted:
 
     def test_a_failed_fit_leaves_no_model(self, table):
         X, s, y = table
-        model = ob.ObliviousRidge().fit(X, y, sensitive_features=s)
+        model = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=s)
         with pytest.raises(ob.InvalidInputError):
             model.set_params(alpha=-1).fit(X, y, sensitive_features=s)
         with pytest.raises(NotFittedError):
@@ -486,7 +511,7 @@ class TestUnfitted:
 def test_rows_without_their_partner(table):
     X, s, _ = table
     with pytest.raises(ob.InvalidInputError, match="S2 is given without X2"):
-        ob.ObliviousKernel().fit(X, sensitive_features=s).matrix(X, s, S2=s)
+        ob.ObliviousKernel(standardize=False).fit(X, sensitive_features=s).matrix(X, s, S2=s)
 
 
 class TestFiles:
@@ -524,7 +549,7 @@ class TestFiles:
 
     def test_a_file_that_cannot_be_written_loses_nothing(self, table, tmp_path):
         X, _, y = table
-        model = ob.ObliviousRidge().fit(X, y)
+        model = ob.ObliviousRidge(standardize=False).fit(X, y)
         (tmp_path / "taken").mkdir()
         with pytest.raises(OSError, match="taken"):
             model.save(tmp_path / "taken")
@@ -547,6 +572,6 @@ def test_datasets():
 
 def test_sensitive_features_at_predict_that_the_fit_did_not_have():
     X = np.random.default_rng(0).normal(size=(20, 2))
-    model = ob.ObliviousRidge().fit(X, X[:, 0])
+    model = ob.ObliviousRidge(standardize=False).fit(X, X[:, 0])
     with pytest.raises(ob.InvalidInputError, match="was fitted without sensitive features"):
         model.predict(X, sensitive_features=np.zeros(20))

@@ -143,7 +143,7 @@ class TestRefused:
     def test_wrong_models(self, table):
         with pytest.raises(ob.InvalidInputError, match="fitted ObliviousRidge"):
             ob.bounds("model", table[["income"]])
-        plain = ob.ObliviousRidge().fit(table[["income"]], table["score"])
+        plain = ob.ObliviousRidge(standardize=False).fit(table[["income"]], table["score"])
         with pytest.raises(ob.InvalidInputError, match="fit it again with some"):
             ob.bounds(plain, table[["income"]])
 

@@ -64,7 +64,9 @@ class TestPlainMachine:
     @pytest.mark.parametrize("solver", ["smo", "interior"])
     def test_is_that_of_scikit_learn(self, C, class_weight, solver):
         X, _, y, _ = sample()
-        ours = ob.ObliviousSVC(gamma=GAMMA, C=C, class_weight=class_weight, solver=solver, tol=1e-9).fit(X, y)
+        ours = ob.ObliviousSVC(
+            standardize=False, gamma=GAMMA, C=C, class_weight=class_weight, solver=solver, tol=1e-9
+        ).fit(X, y)
         theirs = SVC(gamma=GAMMA, C=C, class_weight=class_weight, tol=1e-8).fit(X, y)
         new = sample(seed=1)[0]
         close(ours.decision_function(new), theirs.decision_function(new), 1e-4)
@@ -73,13 +75,15 @@ class TestPlainMachine:
     @pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
     def test_weights(self, C):
         X, _, y, w = sample()
-        ours = ob.ObliviousSVC(gamma=GAMMA, C=C, tol=1e-9).fit(X, y, sample_weight=w)
+        ours = ob.ObliviousSVC(standardize=False, gamma=GAMMA, C=C, tol=1e-9).fit(X, y, sample_weight=w)
         theirs = SVC(gamma=GAMMA, C=C, tol=1e-8).fit(X, y, sample_weight=w)
         close(ours.decision_function(X), theirs.decision_function(X), 1e-4)
 
     def test_balanced_sides_have_the_same_weight(self):
         X, _, y, w = sample()
-        ours = ob.ObliviousSVC(gamma=GAMMA, class_weight="balanced", tol=1e-9).fit(X, y, sample_weight=w)
+        ours = ob.ObliviousSVC(standardize=False, gamma=GAMMA, class_weight="balanced", tol=1e-9).fit(
+            X, y, sample_weight=w
+        )
         sides = np.array([w[y == 0].sum(), w[y == 1].sum()])
         theirs = SVC(gamma=GAMMA, tol=1e-8).fit(X, y, sample_weight=w * (w.sum() / 2 / sides)[y])
         close(ours.decision_function(X), theirs.decision_function(X), 1e-4)
@@ -87,7 +91,7 @@ class TestPlainMachine:
     @pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
     def test_linear(self, C):
         X, _, y, _ = sample()
-        ours = ob.ObliviousSVC(kernel="linear", C=C, tol=1e-9).fit(X, y)
+        ours = ob.ObliviousSVC(standardize=False, kernel="linear", C=C, tol=1e-9).fit(X, y)
         theirs = SVC(kernel="linear", C=C, tol=1e-8).fit(X, y)
         close(ours.decision_function(X), theirs.decision_function(X), 1e-4)
 
@@ -100,19 +104,19 @@ class TestPlainMachine:
             norm = coefficients @ rbf(points, points) @ coefficients
             return norm / 2 + C * w @ np.maximum(0, 1 - signs * scores)
 
-        ours = ob.ObliviousSVC(gamma=GAMMA, C=C, tol=1e-9).fit(X, y, sample_weight=w)
+        ours = ob.ObliviousSVC(standardize=False, gamma=GAMMA, C=C, tol=1e-9).fit(X, y, sample_weight=w)
         theirs = SVC(gamma=GAMMA, C=C, tol=1e-8).fit(X, y, sample_weight=w)
         found = objective(ours.model_.points, ours.dual_coef_[0], ours.decision_function(X))
         best = objective(theirs.support_vectors_, theirs.dual_coef_[0], theirs.decision_function(X))
         assert found <= best * (1 + 1e-7)
         # The gap is a certificate: what was asked for by default is kept, too.
-        ours = ob.ObliviousSVC(gamma=GAMMA, C=C).fit(X, y, sample_weight=w)
+        ours = ob.ObliviousSVC(standardize=False, gamma=GAMMA, C=C).fit(X, y, sample_weight=w)
         rough = objective(ours.model_.points, ours.dual_coef_[0], ours.decision_function(X))
         assert rough - best <= ours.gap_[0] * rough * 1.01 + 1e-9 and ours.gap_[0] <= 1e-4
 
     def test_without_an_intercept(self):
         X, _, y, _ = sample()
-        ours = ob.ObliviousSVC(gamma=GAMMA, fit_intercept=False, tol=1e-9).fit(X, y)
+        ours = ob.ObliviousSVC(standardize=False, gamma=GAMMA, fit_intercept=False, tol=1e-9).fit(X, y)
         assert ours.intercept_[0] == 0.0
         expansion = rbf(X, ours.model_.points) @ ours.dual_coef_[0]
         close(ours.decision_function(X), expansion, 1e-10)
@@ -129,7 +133,9 @@ class TestPlainLogistic:
     @pytest.mark.parametrize("class_weight", [None, "balanced", {0: 2.0, 1: 0.5}], ids=str)
     def test_is_that_of_scikit_learn(self, C, class_weight):
         X, _, y, _ = sample()
-        ours = ob.ObliviousLogistic(kernel="linear", C=C, class_weight=class_weight, tol=1e-18).fit(X, y)
+        ours = ob.ObliviousLogistic(standardize=False, kernel="linear", C=C, class_weight=class_weight, tol=1e-18).fit(
+            X, y
+        )
         theirs = LogisticRegression(C=C, class_weight=class_weight, tol=1e-10, solver="newton-cholesky").fit(X, y)
         close(ours.decision_function(X), theirs.decision_function(X), 1e-6)
         close(ours.predict_proba(X), theirs.predict_proba(X), 1e-6)
@@ -137,7 +143,7 @@ class TestPlainLogistic:
 
     def test_weights(self):
         X, _, y, w = sample()
-        ours = ob.ObliviousLogistic(kernel="linear", tol=1e-18).fit(X, y, sample_weight=w)
+        ours = ob.ObliviousLogistic(standardize=False, kernel="linear", tol=1e-18).fit(X, y, sample_weight=w)
         theirs = LogisticRegression(tol=1e-10, solver="newton-cholesky").fit(X, y, sample_weight=w)
         close(ours.decision_function(X), theirs.decision_function(X), 1e-6)
 
@@ -151,13 +157,15 @@ class TestObliviousMatrix:
         X, s, y, w = sample()
         w = w if weighted else np.ones(len(y))
         new = sample(40, seed=1)
-        kernel = ob.ObliviousKernel(gamma=GAMMA, strength=strength).fit(X, sensitive_features=s, sample_weight=w)
+        kernel = ob.ObliviousKernel(standardize=False, gamma=GAMMA, strength=strength).fit(
+            X, sensitive_features=s, sample_weight=w
+        )
         return X, s, y, w, strength, kernel.matrix(X, s), new, kernel.matrix(new[0], new[1], X, s)
 
     @pytest.mark.parametrize("C", [0.1, 10.0])
     def test_machine(self, problem, C):
         X, s, y, w, strength, gram, new, between = problem
-        ours = ob.ObliviousSVC(gamma=GAMMA, C=C, strength=strength, tol=1e-9)
+        ours = ob.ObliviousSVC(standardize=False, gamma=GAMMA, C=C, strength=strength, tol=1e-9)
         ours.fit(X, y, sensitive_features=s, sample_weight=w)
         theirs = SVC(kernel="precomputed", C=C, tol=1e-9).fit(gram, y, sample_weight=w)
         close(ours.decision_function(X, sensitive_features=s), theirs.decision_function(gram), 1e-4)
@@ -166,7 +174,7 @@ class TestObliviousMatrix:
     @pytest.mark.parametrize("C", [0.1, 10.0])
     def test_logistic(self, problem, C):
         X, s, y, w, strength, gram, new, between = problem
-        ours = ob.ObliviousLogistic(gamma=GAMMA, C=C, strength=strength, tol=1e-18)
+        ours = ob.ObliviousLogistic(standardize=False, gamma=GAMMA, C=C, strength=strength, tol=1e-18)
         ours.fit(X, y, sensitive_features=s, sample_weight=w)
         scores = ours.decision_function(X, sensitive_features=s)
         signs = 2 * y - 1
@@ -179,7 +187,9 @@ class TestObliviousMatrix:
 
     def test_logistic_on_explicit_features(self):
         X, s, y, _ = sample()
-        ours = ob.ObliviousLogistic(kernel="linear", C=3.0, tol=1e-18).fit(X, y, sensitive_features=s)
+        ours = ob.ObliviousLogistic(standardize=False, kernel="linear", C=3.0, tol=1e-18).fit(
+            X, y, sensitive_features=s
+        )
         Z = X - np.array([X[s == c].mean(0) for c in (0, 1)])[s] + X.mean(0)
         theirs = LogisticRegression(C=3.0, tol=1e-10, solver="newton-cholesky").fit(Z, y)
         close(ours.decision_function(X, sensitive_features=s), theirs.decision_function(Z), 1e-6)
@@ -288,7 +298,9 @@ class TestSlack:
     @pytest.mark.parametrize("epsilon", [1e-3, 0.05, 0.15])
     def test_no_cell_is_further_from_all_than_epsilon(self, components, epsilon):
         X, s, y, _ = sample()
-        model = ob.ObliviousSVC(gamma=GAMMA, mode="sensitive-free", epsilon=epsilon, n_components=components, tol=1e-8)
+        model = ob.ObliviousSVC(
+            standardize=False, gamma=GAMMA, mode="sensitive-free", epsilon=epsilon, n_components=components, tol=1e-8
+        )
         scores = model.fit(X, y, sensitive_features=s).decision_function(X)
         furthest = max(abs(scores[s == c].mean() - scores.mean()) for c in (0, 1))
         assert furthest <= epsilon + 1e-6
@@ -296,14 +308,19 @@ class TestSlack:
 
     def test_a_wide_bound_is_no_bound(self):
         X, s, y, _ = sample()
-        model = ob.ObliviousSVC(gamma=GAMMA, mode="sensitive-free", epsilon=10.0, tol=1e-9)
-        plain = ob.ObliviousSVC(gamma=GAMMA, tol=1e-9).fit(X, y).decision_function(X)
+        model = ob.ObliviousSVC(standardize=False, gamma=GAMMA, mode="sensitive-free", epsilon=10.0, tol=1e-9)
+        plain = ob.ObliviousSVC(standardize=False, gamma=GAMMA, tol=1e-9).fit(X, y).decision_function(X)
         close(model.fit(X, y, sensitive_features=s).decision_function(X), plain, 1e-4)
 
     def test_among_positives(self):
         X, s, y, _ = sample()
         model = ob.ObliviousSVC(
-            kernel="linear", mode="sensitive-free", parity="equal-opportunity", epsilon=0.05, tol=1e-8
+            standardize=False,
+            kernel="linear",
+            mode="sensitive-free",
+            parity="equal-opportunity",
+            epsilon=0.05,
+            tol=1e-8,
         ).fit(X, y, sensitive_features=s)
         scores, cells = model.decision_function(X)[y == 1], s[y == 1]
         assert max(abs(scores[cells == c].mean() - scores.mean()) for c in (0, 1)) <= 0.05 + 1e-6
@@ -318,7 +335,7 @@ def test_fair_empirical_risk_minimisation(parity, C):
     u = X[rows & (s == 1)].mean(0) - X[rows & (s == 0)].mean(0)
     projected = X - np.outer(X @ u, u) / (u @ u)
     theirs = SVC(kernel="linear", C=C, tol=1e-9).fit(projected, y)
-    ours = ob.ObliviousSVC(kernel="linear", C=C, mode="sensitive-free", parity=parity, tol=1e-10)
+    ours = ob.ObliviousSVC(standardize=False, kernel="linear", C=C, mode="sensitive-free", parity=parity, tol=1e-10)
     ours.fit(X, y, sensitive_features=s)
     close(ours.decision_function(X), theirs.decision_function(projected), 1e-4)
     new = sample(40, seed=1)[0]
@@ -388,7 +405,9 @@ class TestProbabilities:
     @pytest.mark.parametrize("threshold", ["zero", 0.2])
     def test_of_two_classes(self, threshold):
         X, s, y, _ = sample()
-        model = ob.ObliviousLogistic(gamma=GAMMA, threshold=threshold).fit(X, y, sensitive_features=s)
+        model = ob.ObliviousLogistic(standardize=False, gamma=GAMMA, threshold=threshold).fit(
+            X, y, sensitive_features=s
+        )
         chances = model.predict_proba(X, sensitive_features=s)
         np.testing.assert_allclose(chances.sum(1), 1.0, rtol=1e-15)
         scores = model.decision_function(X, sensitive_features=s) + model.threshold_
@@ -399,7 +418,7 @@ class TestProbabilities:
 
     def test_of_several_classes(self):
         X, s, y, _ = three()
-        model = ob.ObliviousLogistic(gamma=GAMMA).fit(X, y, sensitive_features=s)
+        model = ob.ObliviousLogistic(standardize=False, gamma=GAMMA).fit(X, y, sensitive_features=s)
         chances = model.predict_proba(X, sensitive_features=s)
         assert chances.shape == (90, 3)
         np.testing.assert_allclose(chances.sum(1), 1.0, rtol=1e-15)
@@ -408,7 +427,7 @@ class TestProbabilities:
         np.testing.assert_array_equal(chances.argmax(1), model.predict(X, sensitive_features=s))
 
     def test_machines_have_none(self):
-        assert not hasattr(ob.ObliviousSVC(), "predict_proba")
+        assert not hasattr(ob.ObliviousSVC(standardize=False), "predict_proba")
 
 
 @pytest.mark.parametrize("make", CLASSIFIERS)
@@ -420,7 +439,11 @@ def test_several_classes_are_each_against_the_rest(make):
     factors = np.array([2.0, 1.0, 0.5])[y]
     for label in range(3):
         # The conditional means do not depend on the weights of the classes.
-        kernel = ob.ObliviousKernel(gamma=GAMMA).fit(X, sensitive_features=s, sample_weight=w).matrix(X, s)
+        kernel = (
+            ob.ObliviousKernel(standardize=False, gamma=GAMMA)
+            .fit(X, sensitive_features=s, sample_weight=w)
+            .matrix(X, s)
+        )
         if make is ob.ObliviousSVC:
             theirs = SVC(kernel="precomputed", tol=1e-9).fit(kernel, y == label, sample_weight=w * factors)
             close(scores[:, label], theirs.decision_function(kernel), 1e-4)
@@ -462,7 +485,7 @@ class TestLabels:
     def test_copies_predict_the_same(self, way, kind, tmp_path):
         X, s, codes, _ = three()
         y = LABELS[kind][codes]
-        model = ob.ObliviousSVC(gamma=GAMMA).fit(X, y, sensitive_features=s)
+        model = ob.ObliviousSVC(standardize=False, gamma=GAMMA).fit(X, y, sensitive_features=s)
         if way == "save":
             model.save(tmp_path / "m")
             twin = ob.load(tmp_path / "m")
@@ -483,8 +506,13 @@ class TestLabels:
 def test_every_kind_of_y_is_equal(native):
     X, s, codes, _ = three()
     y = LABELS["text"][codes]
-    expected = ob.ObliviousLogistic(gamma=GAMMA).fit(X, y, sensitive_features=s)
-    same(ob.ObliviousLogistic(gamma=GAMMA).fit(X, native(y), sensitive_features=s), expected, X=X, sensitive_features=s)
+    expected = ob.ObliviousLogistic(standardize=False, gamma=GAMMA).fit(X, y, sensitive_features=s)
+    same(
+        ob.ObliviousLogistic(standardize=False, gamma=GAMMA).fit(X, native(y), sensitive_features=s),
+        expected,
+        X=X,
+        sensitive_features=s,
+    )
 
 
 @pytest.mark.parametrize("make", CLASSIFIERS)
@@ -702,18 +730,22 @@ class TestRefused:
 
 
 def test_parameters_of_machines_alone():
-    refused("solver must be `auto`, `smo` or `interior` .*got `cholesky`", ob.ObliviousSVC(solver="cholesky"))
-    refused("solver `newton` is not known; choose one of", ob.ObliviousSVC(solver="newton"))
-    refused("solver must be .*got `smo`", ob.ObliviousRidge(solver="smo"))
     refused(
-        "epsilon.* must be left out, unless the mode is sensitive-free, got oblivious", ob.ObliviousSVC(epsilon=0.1)
+        "solver must be `auto`, `smo` or `interior` .*got `cholesky`",
+        ob.ObliviousSVC(standardize=False, solver="cholesky"),
     )
-    free = ob.ObliviousSVC(mode="sensitive-free")
+    refused("solver `newton` is not known; choose one of", ob.ObliviousSVC(standardize=False, solver="newton"))
+    refused("solver must be .*got `smo`", ob.ObliviousRidge(standardize=False, solver="smo"))
+    refused(
+        "epsilon.* must be left out, unless the mode is sensitive-free, got oblivious",
+        ob.ObliviousSVC(standardize=False, epsilon=0.1),
+    )
+    free = ob.ObliviousSVC(standardize=False, mode="sensitive-free")
     refused("epsilon must be a positive finite number, got -0.1", clone(free).set_params(epsilon=-0.1))
     refused("strength must be 1 where eta or epsilon", clone(free).set_params(epsilon=0.1, strength=0.5))
     with pytest.raises(TypeError, match="epsilon"):
-        ob.ObliviousLogistic(epsilon=0.1)
+        ob.ObliviousLogistic(standardize=False, epsilon=0.1)
 
 
 def test_eta_and_epsilon_exclude_each_other():
-    refused("eta.*epsilon", ob.ObliviousSVC(mode="sensitive-free", eta=1.0, epsilon=0.1))
+    refused("eta.*epsilon", ob.ObliviousSVC(standardize=False, mode="sensitive-free", eta=1.0, epsilon=0.1))

@@ -104,7 +104,9 @@ def test_parity(case, sensitive, file, tmp_path):
 
     frame = pd.read_csv(file)
     X, y = frame.drop(columns=["success", "region"]), frame["success"]
-    model = ob.ObliviousRidge(sensitive_feature_ids=sensitive, **{"standardize": True} | parameters).fit(X, y)
+    model = ob.ObliviousRidge(
+        sensitive_feature_ids=sensitive, **({"standardize": False} | {"standardize": True} | parameters)
+    ).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), scores(score_file))
 
     loaded = ob.load(model_file)
@@ -326,7 +328,9 @@ def _nothing():
     return contextlib.nullcontext()
 
 
-@pytest.mark.parametrize("kind", [ob.ObliviousTransformer(n_components=5), ob.ObliviousKernel()])
+@pytest.mark.parametrize(
+    "kind", [ob.ObliviousTransformer(standardize=False, n_components=5), ob.ObliviousKernel(standardize=False)]
+)
 def test_the_command_refuses_models_it_cannot_use(kind, table, tmp_path):
     X, s, _ = table
     kind.fit(X, sensitive_features=s).save(tmp_path / "model")
@@ -428,10 +432,10 @@ def test_a_csv_file_has_the_categories_of_the_model(levels, role, tmp_path):
     c = pd.DataFrame({"c": np.array(levels, dtype=object)[rows % 2]})
     frame, y = X.join(c), X["x"] + 3.0 * (rows % 2)
     if role == "sensitive":
-        model = ob.ObliviousRidge().fit(X, y, sensitive_features=c)
+        model = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=c)
         expected = model.predict(X, sensitive_features=c)
     else:
-        model = ob.ObliviousRidge().fit(frame, y)
+        model = ob.ObliviousRidge(standardize=False).fit(frame, y)
         expected = model.predict(frame)
     model.save(tmp_path / "model")
     frame.to_csv(tmp_path / "table.csv", index=False)
@@ -445,7 +449,7 @@ def test_a_csv_file_has_the_categories_of_the_model(levels, role, tmp_path):
 def test_numbers_that_are_categories_may_be_spelt_otherwise(tmp_path):
     X = pd.DataFrame({"x": np.random.default_rng(0).normal(size=90)})
     c = np.arange(90) % 3
-    model = ob.ObliviousRidge().fit(X, X["x"] + c, sensitive_features=pd.DataFrame({"c": c}))
+    model = ob.ObliviousRidge(standardize=False).fit(X, X["x"] + c, sensitive_features=pd.DataFrame({"c": c}))
     model.save(tmp_path / "model")
     spelt = np.array(["0", "1.0", "2e0"], dtype=object)[c]
     X.join(pd.DataFrame({"c": spelt})).to_csv(tmp_path / "table.csv", index=False)
@@ -457,7 +461,7 @@ def test_numbers_that_are_categories_may_be_spelt_otherwise(tmp_path):
 def test_names_in_a_file_do_nothing_to_a_terminal(tmp_path):
     X = pd.DataFrame({"a\x1b[2J\nremark: all is well": np.arange(60.0) % 7, "b": np.arange(60.0)})
     S = pd.DataFrame({"s\x1b]0;": np.array(["F\x07", "M\n  sex=X  999"], dtype=object)[np.arange(60) % 2]})
-    model = ob.ObliviousRidge().fit(X, X["b"], sensitive_features=S)
+    model = ob.ObliviousRidge(standardize=False).fit(X, X["b"], sensitive_features=S)
     model.refresh(X, sensitive_features=S, date="then\x9b2J\nnow")
     model.save(tmp_path / "model")
     out = run("inspect", tmp_path / "model").stdout

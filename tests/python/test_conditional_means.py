@@ -17,9 +17,9 @@ REMARKS = "were joined with|hold a single reference row|outside the range of the
 pytestmark = pytest.mark.filterwarnings(f"ignore:.*({REMARKS}):oblivio.OblivioWarning")
 
 ESTIMATORS = {
-    "ridge": lambda **k: ob.ObliviousRidge(alpha=0.1, fit_intercept=True, **k),
-    "svc": lambda **k: ob.ObliviousSVC(**k),
-    "logistic": lambda **k: ob.ObliviousLogistic(C=10.0, **k),
+    "ridge": lambda **k: ob.ObliviousRidge(alpha=0.1, fit_intercept=True, **({"standardize": False} | k)),
+    "svc": lambda **k: ob.ObliviousSVC(**({"standardize": False} | k)),
+    "logistic": lambda **k: ob.ObliviousLogistic(C=10.0, **({"standardize": False} | k)),
 }
 
 
@@ -99,11 +99,18 @@ class TestLinear:
         X, X_new = (rng.normal(size=(len(s), 4)) + s @ on + [5.0, 0.0, -1.0, 0.0] for s in (S, new))
         peer = CorrelationRemover(sensitive_feature_ids=list(range(columns)), alpha=alpha)
         theirs = peer.fit_transform(np.hstack([S, X])), peer.transform(np.hstack([new, X_new]))
-        ours = ob.ObliviousTransformer(kernel="linear", conditional_mean="linear", n_components=4, strength=alpha)
+        ours = ob.ObliviousTransformer(
+            standardize=False, kernel="linear", conditional_mean="linear", n_components=4, strength=alpha
+        )
         apart = ours.fit_transform(X, sensitive_features=S), ours.transform(X_new, sensitive_features=new)
         ids = list(range(columns))
         inside = ob.ObliviousTransformer(
-            kernel="linear", conditional_mean="linear", n_components=4, strength=alpha, sensitive_feature_ids=ids
+            standardize=False,
+            kernel="linear",
+            conditional_mean="linear",
+            n_components=4,
+            strength=alpha,
+            sensitive_feature_ids=ids,
         )
         together = inside.fit_transform(np.hstack([S, X])), inside.transform(np.hstack([new, X_new]))
         for expected, *found in zip(theirs, apart, together, strict=True):
@@ -120,7 +127,7 @@ class TestLinear:
         X = rng.normal(size=(80, 3)) + group[:, None] * [2.0, 0.0, -1.0]
         theirs = CorrelationRemover(sensitive_feature_ids=[0]).fit_transform(np.column_stack([group, X]))
         for by in ("linear", "cells"):
-            ours = ob.ObliviousTransformer(kernel="linear", conditional_mean=by, n_components=3)
+            ours = ob.ObliviousTransformer(standardize=False, kernel="linear", conditional_mean=by, n_components=3)
             found = ours.fit_transform(X, sensitive_features=np.where(group == 1, "b", "a"))
             assert np.abs(found - theirs).max() < 1e-10
 
@@ -130,7 +137,7 @@ class TestLinear:
         new, S_new, _ = people(2000, 6)
         found = {}
         for by in ("linear", "smooth"):
-            model = ob.ObliviousRidge(conditional_mean=by, alpha=0.1).fit(X, y, sensitive_features=S)
+            model = ob.ObliviousRidge(standardize=False, conditional_mean=by, alpha=0.1).fit(X, y, sensitive_features=S)
             found[by], floor = explained(model.predict(new, sensitive_features=S_new), S_new)
         assert found["linear"] > 5 * floor
         assert found["smooth"] < 3 * floor
@@ -142,7 +149,7 @@ class TestChoice:
     @pytest.mark.parametrize("name", ["cells", "smooth", "linear"])
     def test_what_is_asked_for_is_taken(self, name):
         X, S, y = people(150, 1)
-        model = ob.ObliviousRidge(conditional_mean=name).fit(X, y, sensitive_features=S)
+        model = ob.ObliviousRidge(standardize=False, conditional_mean=name).fit(X, y, sensitive_features=S)
         assert model.conditional_mean_ == name
 
     @pytest.mark.parametrize("kind", ["ridge", "svc", "logistic"])
@@ -154,7 +161,7 @@ class TestChoice:
 
     def test_auto_takes_the_smaller_leave_one_out_error(self):
         X, S, y = people(400, 1)
-        model = ob.ObliviousRidge().fit(X, y, sensitive_features=S)
+        model = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=S)
         errors = model.conditional_mean_scores_
         assert set(errors) == {"none", "cells", "smooth"}
         assert model.conditional_mean_ == min(("cells", "smooth"), key=errors.get) == "smooth"
@@ -163,7 +170,10 @@ class TestChoice:
     def test_auto_keeps_cells_that_were_asked_for(self):
         X, S, y = people(400, 1)
         for asked in ({"cells": 4}, {"binning": "uniform"}):
-            assert ob.ObliviousRidge(**asked).fit(X, y, sensitive_features=S).conditional_mean_ == "cells"
+            assert (
+                ob.ObliviousRidge(**({"standardize": False} | asked)).fit(X, y, sensitive_features=S).conditional_mean_
+                == "cells"
+            )
 
     def test_oblivious_classifiers_keep_cells_under_auto(self):
         X, S, y = people(300, 1)
@@ -175,12 +185,12 @@ class TestChoice:
 
     def test_batches_keep_cells_under_auto(self):
         X, S, y = people(400, 1)
-        model = ob.ObliviousRidge(n_components=20).partial_fit(X, y, sensitive_features=S)
+        model = ob.ObliviousRidge(standardize=False, n_components=20).partial_fit(X, y, sensitive_features=S)
         assert model.conditional_mean_ == "cells"
 
     def test_without_sensitive_features_there_is_none(self):
         X, _, y = people(60, 1)
-        model = ob.ObliviousRidge().fit(X, y)
+        model = ob.ObliviousRidge(standardize=False).fit(X, y)
         assert model.conditional_mean_ is None
         assert model.conditional_mean_scores_ == {}
 
@@ -188,7 +198,7 @@ class TestChoice:
         X, S, y = people(300, 1)
         rng = np.random.default_rng(0)
         errors = [
-            ob.ObliviousRidge().fit(X, target, sensitive_features=S).conditional_mean_scores_
+            ob.ObliviousRidge(standardize=False).fit(X, target, sensitive_features=S).conditional_mean_scores_
             for target in (y, rng.permutation(y))
         ]
         assert errors[0] == errors[1]
@@ -198,9 +208,11 @@ class TestChoice:
     def test_a_smooth_mean_takes_the_dependence_of_new_rows_to_the_floor(self, mode, components):
         X, S, y = people(900, 2)
         new, S_new, _ = people(3000, 3)
-        plain = ob.ObliviousRidge(mode="plain", alpha=0.1).fit(X, y)
+        plain = ob.ObliviousRidge(standardize=False, mode="plain", alpha=0.1).fit(X, y)
         before, floor = explained(plain.predict(new), S_new)
-        model = ob.ObliviousRidge(mode=mode, conditional_mean="smooth", n_components=components, alpha=0.1)
+        model = ob.ObliviousRidge(
+            standardize=False, mode=mode, conditional_mean="smooth", n_components=components, alpha=0.1
+        )
         after, _ = explained(model.fit(X, y, sensitive_features=S).predict(new, sensitive_features=S_new), S_new)
         assert before > 20 * floor
         assert after < 3 * floor
@@ -212,22 +224,24 @@ class TestCells:
     def test_the_number_by_leave_one_out(self):
         X, S, y = people(500, 1)
         age = S[["age"]]
-        model = ob.ObliviousRidge(cells="loo").fit(X, y, sensitive_features=age)
+        model = ob.ObliviousRidge(standardize=False, cells="loo").fit(X, y, sensitive_features=age)
         assert model.conditional_mean_ == "cells"
         assert 3 <= len(model.cells_) <= 48
         # Where S tells nothing, more cells only add noise.
         nothing = np.random.default_rng(0).permutation(age["age"])
-        other = ob.ObliviousRidge(cells="loo").fit(X, y, sensitive_features=pd.DataFrame({"age": nothing}))
+        other = ob.ObliviousRidge(standardize=False, cells="loo").fit(
+            X, y, sensitive_features=pd.DataFrame({"age": nothing})
+        )
         assert len(other.cells_) < len(model.cells_)
         assert len(other.cells_) <= 2
 
     def test_shrinkage_warns_and_leaves_some(self):
         X, S, y = people(120, 1)
-        full = ob.ObliviousRidge(cells=12).fit(X, y, sensitive_features=S)
+        full = ob.ObliviousRidge(standardize=False, cells=12).fit(X, y, sensitive_features=S)
         with pytest.warns(ob.OblivioWarning, match=r"drawn towards the mean of all.*some dependence is left"):
-            shrunk = ob.ObliviousRidge(cells=12, shrinkage=True).fit(X, y, sensitive_features=S)
+            shrunk = ob.ObliviousRidge(standardize=False, cells=12, shrinkage=True).fit(X, y, sensitive_features=S)
         fine = pd.qcut(S["age"], 12).astype(str) + S["group"]
-        before = gap(ob.ObliviousRidge(mode="plain").fit(X, y).predict(X), fine)
+        before = gap(ob.ObliviousRidge(standardize=False, mode="plain").fit(X, y).predict(X), fine)
         left = {m: gap(m.predict(X, sensitive_features=S), fine) for m in (full, shrunk)}
         assert left[full] < 1e-9
         assert 1e-3 < left[shrunk] < before
@@ -236,14 +250,14 @@ class TestCells:
     def test_only_means_of_cells_are_shrunk(self, by):
         X, S, y = people(60, 1)
         with pytest.raises(ob.InvalidInputError, match="shrinkage must be left out unless"):
-            ob.ObliviousRidge(conditional_mean=by, shrinkage=True).fit(X, y, sensitive_features=S)
+            ob.ObliviousRidge(standardize=False, conditional_mean=by, shrinkage=True).fit(X, y, sensitive_features=S)
 
     def test_no_cell_is_smaller_than_min_rows(self):
         X, S, y = people(200, 1)
-        alone = ob.ObliviousRidge(cells=8).fit(X, y, sensitive_features=S)
+        alone = ob.ObliviousRidge(standardize=False, cells=8).fit(X, y, sensitive_features=S)
         assert min(rows for _, rows in alone.cells_) < 12
         with pytest.warns(ob.OblivioWarning, match="were joined with their neighbours .* fewer than 12 reference rows"):
-            joined = ob.ObliviousRidge(cells=8, min_rows=12).fit(X, y, sensitive_features=S)
+            joined = ob.ObliviousRidge(standardize=False, cells=8, min_rows=12).fit(X, y, sensitive_features=S)
         assert min(rows for _, rows in joined.cells_) >= 12
         assert len(joined.cells_) < len(alone.cells_)
         # Groups are never joined.
@@ -254,9 +268,9 @@ class TestCells:
         X, S, y = people(200, 1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ob.OblivioWarning)
-            model = ob.ObliviousRidge(cells=8, min_rows=12).fit(X, y, sensitive_features=S)
+            model = ob.ObliviousRidge(standardize=False, cells=8, min_rows=12).fit(X, y, sensitive_features=S)
         assert gap(model.predict(X, sensitive_features=S), S["group"]) < 1e-9
-        assert gap(ob.ObliviousRidge(mode="plain").fit(X, y).predict(X), S["group"]) > 0.01
+        assert gap(ob.ObliviousRidge(standardize=False, mode="plain").fit(X, y).predict(X), S["group"]) > 0.01
 
 
 class TestControl:
@@ -273,17 +287,21 @@ class TestControl:
         ids = None if where == "apart" else ["a"]
         given = {} if where == "in X" else {"control_features": X[["a"]]}
         given_new = {} if where == "in X" else {"control_features": new[["a"]]}
-        model = ob.ObliviousRidge(n_components=components, control_feature_ids=ids, **self.parameters)
+        model = ob.ObliviousRidge(
+            n_components=components, control_feature_ids=ids, **({"standardize": False} | self.parameters)
+        )
         model.fit(X[only], y, sensitive_features=S, **given)
         after = model.predict(new[only], sensitive_features=S_new, **given_new)
-        plain = ob.ObliviousRidge(mode="plain", kernel="linear", alpha=1e-3).fit(X[["x"]], y)
+        plain = ob.ObliviousRidge(standardize=False, mode="plain", kernel="linear", alpha=1e-3).fit(X[["x"]], y)
         before = plain.predict(new[["x"]])
         # A correlation of 3000 rows has a standard deviation of 0.018; the estimated means add their own error.
         assert partial_correlation(before, S_new["s"], new["a"]) > 0.5
         assert partial_correlation(after, S_new["s"], new["a"]) < 0.09
         assert abs(np.corrcoef(after, new["a"])[0, 1]) > 0.6
         # Without the factor all of S goes, and most of what a has to do with S.
-        all_of_it = ob.ObliviousRidge(**self.parameters).fit(X[["x"]], y, sensitive_features=S)
+        all_of_it = ob.ObliviousRidge(**({"standardize": False} | self.parameters)).fit(
+            X[["x"]], y, sensitive_features=S
+        )
         without = all_of_it.predict(new[["x"]], sensitive_features=S_new)
         assert abs(np.corrcoef(without, S_new["s"])[0, 1]) < 0.09
         assert abs(np.corrcoef(after, S_new["s"])[0, 1]) > 0.2
@@ -299,35 +317,37 @@ class TestControl:
 
     def test_predicting_without_them_names_the_remedy(self):
         X, S, y = factors(200, 1)
-        model = ob.ObliviousRidge(**self.parameters)
+        model = ob.ObliviousRidge(**({"standardize": False} | self.parameters))
         model.fit(X[["x"]], y, sensitive_features=S, control_features=X[["a"]])
         assert model.control_feature_names_ == ["a"]
         with pytest.raises(ob.InvalidInputError, match=r"legitimate factors \(a\).*pass control_features= to predict"):
             model.predict(X[["x"]], sensitive_features=S)
-        inside = ob.ObliviousRidge(control_feature_ids=["a"], **self.parameters).fit(X, y, sensitive_features=S)
+        inside = ob.ObliviousRidge(control_feature_ids=["a"], **({"standardize": False} | self.parameters)).fit(
+            X, y, sensitive_features=S
+        )
         assert inside.control_feature_names_ == ["a"]
         with pytest.raises(ValueError, match="feature"):
             inside.predict(X[["x"]], sensitive_features=S)
 
     def test_they_are_given_once_and_are_not_sensitive(self):
         X, S, y = factors(60, 1)
-        twice = ob.ObliviousRidge(control_feature_ids=["a"])
+        twice = ob.ObliviousRidge(standardize=False, control_feature_ids=["a"])
         with pytest.raises(ob.InvalidInputError, match="given twice"):
             twice.fit(X, y, sensitive_features=S, control_features=X[["a"]])
-        both = ob.ObliviousRidge(control_feature_ids=["a"], sensitive_feature_ids=["a"])
+        both = ob.ObliviousRidge(standardize=False, control_feature_ids=["a"], sensitive_feature_ids=["a"])
         with pytest.raises(ob.InvalidInputError, match="both sensitive and a legitimate factor"):
             both.fit(X, y)
 
     def test_they_are_not_aligned_away(self):
         X, S, y = factors(60, 1)
-        model = ob.ObliviousRidge(control_feature_ids=["a"], align="quantile")
+        model = ob.ObliviousRidge(standardize=False, control_feature_ids=["a"], align="quantile")
         with pytest.raises(ob.InvalidInputError, match="alignment must be left out where legitimate factors"):
             model.fit(X, y, sensitive_features=S)
 
     def test_they_need_something_sensitive_beside_them(self):
         X, _, y = factors(60, 1)
         with pytest.raises(ob.InvalidInputError, match="control features"):
-            ob.ObliviousRidge(control_feature_ids=["a"]).fit(X, y)
+            ob.ObliviousRidge(standardize=False, control_feature_ids=["a"]).fit(X, y)
 
 
 class TestAlign:
@@ -387,7 +407,7 @@ class TestAlign:
         new, S_new, _ = people(3000, 4)
         both = {}
         for align in (None, "quantile"):
-            model = ob.ObliviousRidge(mode="plain", conditional_mean=by, align=align, alpha=0.1)
+            model = ob.ObliviousRidge(standardize=False, mode="plain", conditional_mean=by, align=align, alpha=0.1)
             given = {} if align is None else {"sensitive_features": S_new}
             values = model.fit(X, y, sensitive_features=S).predict(new, **given)
             both[align] = explained(values, S_new), distance(values, S_new["group"])[0]
@@ -399,7 +419,7 @@ class TestAlign:
 
     def test_a_plain_model_that_is_aligned_needs_the_sensitive_features(self):
         X, S, y = people(100, 1)
-        model = ob.ObliviousRidge(mode="plain", align="quantile").fit(X, y, sensitive_features=S)
+        model = ob.ObliviousRidge(standardize=False, mode="plain", align="quantile").fit(X, y, sensitive_features=S)
         with pytest.raises(ob.InvalidInputError, match=r"fitted with sensitive features \(age, group\)"):
             model.predict(X)
 
@@ -415,15 +435,17 @@ class TestAlign:
     def test_a_search_for_the_penalty_can_be_aligned(self):
         X, S, y = people(240, 1)
         group = S["group"]
-        model = ob.ObliviousRidgeCV(align="quantile", gammas=None).fit(X, y, sensitive_features=group)
+        model = ob.ObliviousRidgeCV(standardize=False, align="quantile", gammas=None).fit(
+            X, y, sensitive_features=group
+        )
         after = model.predict(X, sensitive_features=group)
-        plain = ob.ObliviousRidgeCV(gammas=None).fit(X, y, sensitive_features=group)
+        plain = ob.ObliviousRidgeCV(standardize=False, gammas=None).fit(X, y, sensitive_features=group)
         assert distance(plain.predict(X, sensitive_features=group), group)[0] > 0.15
         assert distance(after, group)[0] < 1 / 80 + 1e-9
 
     def test_moments_cannot_be_aligned(self):
         X, S, y = people(100, 1)
-        model = ob.ObliviousRidge(n_components=10, align="quantile")
+        model = ob.ObliviousRidge(standardize=False, n_components=10, align="quantile")
         with pytest.raises(ob.InvalidInputError, match="alignment"):
             model.partial_fit(X, y, sensitive_features=S)
 
@@ -440,19 +462,19 @@ class TestMissing:
     def test_they_are_refused_by_default(self):
         X, S, y = self.table()
         with pytest.raises(ob.InvalidInputError, match="group"):
-            ob.ObliviousRidge().fit(X, y, sensitive_features=S)
+            ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=S)
 
     def test_missing_is_a_category_of_its_own(self):
         X, S, y = self.table()
         group = S[["group"]]
         with pytest.warns(ob.OblivioWarning, match="30 rows have a missing sensitive value, taken as a category"):
-            model = ob.ObliviousRidge(handle_missing="category").fit(X, y, sensitive_features=group)
+            model = ob.ObliviousRidge(standardize=False, handle_missing="category").fit(X, y, sensitive_features=group)
         assert len(model.cells_) == 4
         with pytest.warns(ob.OblivioWarning, match="30 rows have a missing sensitive value"):
             values = model.predict(X, sensitive_features=group)
         labels = group["group"].fillna("missing")
         assert gap(values, labels) < 1e-9
-        assert gap(ob.ObliviousRidge(mode="plain").fit(X, y).predict(X), labels) > 0.01
+        assert gap(ob.ObliviousRidge(standardize=False, mode="plain").fit(X, y).predict(X), labels) > 0.01
 
     @pytest.mark.parametrize("kind", ESTIMATORS)
     def test_a_second_model_scores_them(self, kind):
@@ -525,7 +547,9 @@ class TestKept:
 
     def test_fallbacks_and_legitimate_factors_are_kept(self, tmp_path):
         X, S, y = factors(200, 1)
-        model = ob.ObliviousRidge(conditional_mean="smooth", control_feature_ids=["a"], handle_missing="sensitive-free")
+        model = ob.ObliviousRidge(
+            standardize=False, conditional_mean="smooth", control_feature_ids=["a"], handle_missing="sensitive-free"
+        )
         model.fit(X, y, sensitive_features=S)
         model.save(tmp_path / "model")
         for other in (pickle.loads(pickle.dumps(model)), ob.load(tmp_path / "model")):
@@ -536,7 +560,7 @@ class TestKept:
 
     def test_a_model_from_a_file_takes_legitimate_factors_apart(self, tmp_path):
         X, S, y = factors(200, 1)
-        model = ob.ObliviousRidge(conditional_mean="smooth")
+        model = ob.ObliviousRidge(standardize=False, conditional_mean="smooth")
         model.fit(X[["x"]], y, sensitive_features=S, control_features=X[["a"]])
         expected = model.predict(X[["x"]], sensitive_features=S, control_features=X[["a"]])
         model.save(tmp_path / "model")
@@ -548,7 +572,9 @@ class TestKept:
     def test_features_are_kept(self, tmp_path):
         X, S, _ = people(100, 1)
         for by in ("smooth", "linear", "cells"):
-            model = ob.ObliviousTransformer(n_components=10, conditional_mean=by).fit(X, sensitive_features=S)
+            model = ob.ObliviousTransformer(standardize=False, n_components=10, conditional_mean=by).fit(
+                X, sensitive_features=S
+            )
             model.save(tmp_path / by)
             for other in (pickle.loads(pickle.dumps(model)), ob.load(tmp_path / by)):
                 assert (other.transform(X, sensitive_features=S) == model.transform(X, sensitive_features=S)).all()
@@ -587,10 +613,10 @@ class TestRefused:
     def test_factors_of_another_length(self):
         X, S, y = factors(60, 1)
         with pytest.raises(ob.InvalidInputError, match="same number of rows"):
-            ob.ObliviousRidge().fit(X, y, sensitive_features=S, control_features=X[["a"]][:-1])
+            ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=S, control_features=X[["a"]][:-1])
 
     def test_epsilon_bounds_cells_only(self):
         X, S, y = people(60, 1)
-        model = ob.ObliviousSVC(mode="sensitive-free", epsilon=0.1, conditional_mean="smooth")
+        model = ob.ObliviousSVC(standardize=False, mode="sensitive-free", epsilon=0.1, conditional_mean="smooth")
         with pytest.raises(ob.InvalidInputError, match="cells, for epsilon"):
             model.fit(X, y > 0, sensitive_features=S)

@@ -158,7 +158,7 @@ def test_only_workers_leave_cores_alone(monkeypatch):
 
 def test_roles_by_name():
     names = ["a", "b.c", "part", "s", "y", "w"]
-    estimator = ob.ObliviousRidge(sensitive_feature_ids="s", control_feature_ids=["a"])
+    estimator = ob.ObliviousRidge(standardize=False, sensitive_feature_ids="s", control_feature_ids=["a"])
     roles = Roles.of(estimator, names, label="y", sample_weight="w")
     assert (roles.features, roles.sensitive, roles.control) == (["a", "b.c", "part"], ["s"], ["a"])
     assert roles.columns == ["a", "b.c", "part", "s", "y", "w"]
@@ -182,7 +182,7 @@ def test_roles_by_name():
 )
 def test_roles_are_refused_in_one_sentence(parameters, given, sentence):
     with pytest.raises(ob.InvalidInputError, match=sentence):
-        Roles.of(ob.ObliviousRidge(**parameters), ["a", "sex", "y"], **given)
+        Roles.of(ob.ObliviousRidge(**({"standardize": False} | parameters)), ["a", "sex", "y"], **given)
 
 
 @pytest.mark.parametrize("cuts", [(), (25,), (3, 3, 10, 11, 30, 44)])
@@ -194,7 +194,9 @@ def test_parts_come_to_what_one_machine_finds(rows, cuts):
     expected = one.predict(rows[features], **given)
     roles = {"label": "y", "sensitive": "group", "sample_weight": "weight"}
     found = [
-        ob.distributed.fit(Parts(rows, cuts, twice, batch), ob.ObliviousRidge(**model.get_params()), **roles)
+        ob.distributed.fit(
+            Parts(rows, cuts, twice, batch), ob.ObliviousRidge(**({"standardize": False} | model.get_params())), **roles
+        )
         for twice, batch in [((), 7), ((0, len(cuts)), 100)]
     ]
     assert found[0].model_.to_bytes() == found[1].model_.to_bytes()
@@ -203,17 +205,17 @@ def test_parts_come_to_what_one_machine_finds(rows, cuts):
 
 
 def test_features_of_parts(rows):
-    model = ob.ObliviousTransformer(n_components=6)
+    model = ob.ObliviousTransformer(standardize=False, n_components=6)
     given = {"sensitive_features": rows[["group"]]}
     expected = model.fit_transform(rows[["a", "b"]], **given)
-    found = ob.ObliviousTransformer(n_components=6)
+    found = ob.ObliviousTransformer(standardize=False, n_components=6)
     ob.distributed.fit(Parts(rows, [20, 41]), found, sensitive="group", features=["a", "b"])
     np.testing.assert_allclose(found.transform(rows[["a", "b"]], **given), expected, atol=1e-12)
 
 
 def test_an_audit_of_all_rows_is_that_of_one_machine(rows):
     features, given = rows[["a", "b", "c"]], {"sensitive_features": rows[["group"]]}
-    model = ob.ObliviousRidge(n_components=12).fit(features, rows["y"], **given)
+    model = ob.ObliviousRidge(standardize=False, n_components=12).fit(features, rows["y"], **given)
     options = {"n_permutations": 19, "n_resamples": 19}
     found = ob.distributed.audit(Parts(rows, [20, 41]), model, label="y", **options)
     expected = ob.audit(model.predict(features, **given), rows[["group"]], rows["y"], **options)
@@ -222,7 +224,7 @@ def test_an_audit_of_all_rows_is_that_of_one_machine(rows):
 
 def test_a_sample_does_not_depend_on_the_parts(rows):
     features, given = rows[["a", "b", "c"]], {"sensitive_features": rows[["group"]]}
-    model = ob.ObliviousRidge(n_components=12).fit(features, rows["y"], **given)
+    model = ob.ObliviousRidge(standardize=False, n_components=12).fit(features, rows["y"], **given)
     options = {"rows": 40, "n_permutations": 19, "n_resamples": 19}
     found = [ob.distributed.audit(Parts(rows, cuts), model, **options) for cuts in ([], [20, 20, 41])]
     assert found[0].title == "Audit (40 of 60 rows)"
@@ -237,16 +239,18 @@ def test_numbers_that_begin_at_any_byte(rows):
         return shifted
 
     given = {"X": rows[["a"]].to_numpy(), "y": rows["y"].to_numpy(), "sample_weight": rows["weight"].to_numpy()}
-    models = [ob.ObliviousRidge(n_components=5).fit(**given, sensitive_features=rows["group"])]
+    models = [ob.ObliviousRidge(standardize=False, n_components=5).fit(**given, sensitive_features=rows["group"])]
     given = {name: moved(values) for name, values in given.items()}
-    models.append(ob.ObliviousRidge(n_components=5).fit(**given, sensitive_features=rows["group"]))
+    models.append(ob.ObliviousRidge(standardize=False, n_components=5).fit(**given, sensitive_features=rows["group"]))
     assert models[0].model_.to_bytes() == models[1].model_.to_bytes()
 
 
 def test_errors_of_parts_name_them(rows):
     rows.loc[33, "b"] = np.nan
     with pytest.raises(ob.InvalidInputError, match=r"column 'b', row 13; .* \(rows counted from row 0 of part 1\)"):
-        ob.distributed.fit(Parts(rows, [20]), ob.ObliviousRidge(n_components=5), label="y", sensitive="group")
+        ob.distributed.fit(
+            Parts(rows, [20]), ob.ObliviousRidge(standardize=False, n_components=5), label="y", sensitive="group"
+        )
 
 
 def test_a_table_that_changes_is_refused(rows):
@@ -256,7 +260,9 @@ def test_a_table_that_changes_is_refused(rows):
             return super().run(work, columns)
 
     with pytest.raises(ob.InvalidInputError, match="changed between two passes"):
-        ob.distributed.fit(Changing(rows, [20]), ob.ObliviousRidge(n_components=5), label="y", sensitive="group")
+        ob.distributed.fit(
+            Changing(rows, [20]), ob.ObliviousRidge(standardize=False, n_components=5), label="y", sensitive="group"
+        )
 
 
 @pytest.mark.parametrize("passes", [1, 2])
@@ -271,9 +277,9 @@ def test_passes_begin_anew_where_a_table_was_cut_into_other_parts(rows, passes):
             return super().run(work, columns)
 
     table, roles = Cut(rows, [20]), {"label": "y", "sensitive": "group"}
-    found = ob.distributed.fit(table, ob.ObliviousRidge(n_components=5), **roles)
+    found = ob.distributed.fit(table, ob.ObliviousRidge(standardize=False, n_components=5), **roles)
     assert table.done == passes + 1 + 3
-    expected = ob.distributed.fit(Parts(rows, [7, 33]), ob.ObliviousRidge(n_components=5), **roles)
+    expected = ob.distributed.fit(Parts(rows, [7, 33]), ob.ObliviousRidge(standardize=False, n_components=5), **roles)
     assert found.model_.to_bytes() == expected.model_.to_bytes()
 
 
@@ -306,7 +312,10 @@ def test_shares_plans_and_surveys_are_as_large_as_the_page_says(mean):
 
 
 def test_tables_without_rows_or_weight(rows):
-    model, roles = ob.ObliviousRidge(n_components=5), {"label": "y", "sensitive": "group", "sample_weight": "weight"}
+    model, roles = (
+        ob.ObliviousRidge(standardize=False, n_components=5),
+        {"label": "y", "sensitive": "group", "sample_weight": "weight"},
+    )
     with pytest.raises(ob.InvalidInputError, match="the table has no rows"):
         ob.distributed.fit(Parts(rows[:0], []), model, **roles)
     with pytest.raises(ob.InvalidInputError, match="all sample weights are zero"):
@@ -316,10 +325,10 @@ def test_tables_without_rows_or_weight(rows):
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        (ob.ObliviousRidge(), "n_components=None has none"),
-        (ob.ObliviousRidge(n_components=5, mode="m-oblivious"), "cannot do mode='m-oblivious'"),
-        (ob.ObliviousTransformer(reference="half"), "cannot do reference='half'"),
-        (ob.ObliviousSVC(n_components=5), "ObliviousSVC cannot be fitted on a cluster"),
+        (ob.ObliviousRidge(standardize=False), "n_components=None has none"),
+        (ob.ObliviousRidge(standardize=False, n_components=5, mode="m-oblivious"), "cannot do mode='m-oblivious'"),
+        (ob.ObliviousTransformer(standardize=False, reference="half"), "cannot do reference='half'"),
+        (ob.ObliviousSVC(standardize=False, n_components=5), "ObliviousSVC cannot be fitted on a cluster"),
     ],
 )
 def test_what_sums_cannot_do_is_refused(rows, model, sentence):

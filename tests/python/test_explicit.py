@@ -45,7 +45,9 @@ def close(found, expected, tolerance):
 def test_with_every_row_a_landmark_it_is_the_exact_path(mode, settings, weigh):
     X, s, y, weights = sample(60)
     keywords = {"sensitive_features": s, "sample_weight": weights if weigh else None}
-    model = ob.ObliviousRidge(gamma=0.3, alpha=0.1, strength=0.8, mode=mode, **({"kernel": "rbf"} | settings))
+    model = ob.ObliviousRidge(
+        gamma=0.3, alpha=0.1, strength=0.8, mode=mode, **({"standardize": False} | {"kernel": "rbf"} | settings)
+    )
     exact = clone(model).fit(X, y, **keywords)
     explicit = clone(model).set_params(n_components=60).fit(X, y, **keywords)
     new = sample(30, seed=1)
@@ -91,7 +93,7 @@ def test_parity_with_numpy(mode, intercept, weigh):
     X, s, y, weights = sample(90, seed=2)
     weights = weights if weigh else np.ones(90)
     model = ob.ObliviousRidge(
-        gamma=0.3, n_components=12, alpha=0.5, strength=0.7, mode=mode, fit_intercept=intercept
+        standardize=False, gamma=0.3, n_components=12, alpha=0.5, strength=0.7, mode=mode, fit_intercept=intercept
     ).fit(X, y, sensitive_features=s, sample_weight=weights)
     assert model.landmarks_.shape == (12, 3)
     assert all((landmark == X).all(1).any() for landmark in model.landmarks_)
@@ -107,7 +109,7 @@ def test_weights_count_as_repetitions(landmarks, mode):
     X, s, y, _ = sample(60, seed=3)
     times = np.arange(60) % 4
     again = np.repeat(np.arange(60), times)
-    model = ob.ObliviousRidge(gamma=0.3, n_components=15, landmarks=landmarks, mode=mode)
+    model = ob.ObliviousRidge(standardize=False, gamma=0.3, n_components=15, landmarks=landmarks, mode=mode)
     weighted = clone(model).fit(X, y, sensitive_features=s, sample_weight=times)
     repeated = clone(model).fit(X[again], y[again], sensitive_features=s[again])
     np.testing.assert_array_equal(weighted.landmarks_, repeated.landmarks_)
@@ -116,7 +118,7 @@ def test_weights_count_as_repetitions(landmarks, mode):
 
 def test_a_hundred_thousand_rows():
     X, s, y, _ = sample(100_000, columns=5)
-    model = ob.ObliviousRidge(gamma=0.1, n_components=200).fit(X, y, sensitive_features=s)
+    model = ob.ObliviousRidge(standardize=False, gamma=0.1, n_components=200).fit(X, y, sensitive_features=s)
     scores = model.predict(X, sensitive_features=s)
     assert gap(y, s) > 0.5 and gap(scores, s) < 1e-8
     assert model.n_components_ == 200
@@ -137,13 +139,17 @@ def test_tolerance_stops_adding_landmarks(make):
 def test_selections_differ_and_can_be_searched():
     X, s, y, _ = sample(120)
     chosen = [
-        ob.ObliviousRidge(n_components=5, landmarks=name).fit(X, y, sensitive_features=s).landmarks_.tolist()
+        ob.ObliviousRidge(standardize=False, n_components=5, landmarks=name)
+        .fit(X, y, sensitive_features=s)
+        .landmarks_.tolist()
         for name in SELECTIONS
     ]
     assert chosen[0] != chosen[1] != chosen[2] != chosen[0]
     X = np.column_stack([X, s])
     grid = {"n_components": [None, 5, 40], "landmarks": SELECTIONS}
-    search = GridSearchCV(ob.ObliviousRidge(gamma=0.3, sensitive_feature_ids=[3]), grid, cv=3, error_score="raise")
+    search = GridSearchCV(
+        ob.ObliviousRidge(standardize=False, gamma=0.3, sensitive_feature_ids=[3]), grid, cv=3, error_score="raise"
+    )
     assert np.isfinite(search.fit(X, y).cv_results_["mean_test_score"]).all()
     assert search.best_params_["n_components"] in grid["n_components"]
 
@@ -180,13 +186,13 @@ def test_bad_settings(settings, sentence):
 def test_a_transformer_needs_components():
     X, s, y, _ = sample(30)
     with pytest.raises(ob.InvalidInputError, match="n_components must be a positive whole number, got None"):
-        ob.ObliviousTransformer(n_components=None).fit(X, y, sensitive_features=s)
+        ob.ObliviousTransformer(standardize=False, n_components=None).fit(X, y, sensitive_features=s)
 
 
 @pytest.mark.parametrize("twin", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy], ids=["pickle", "deepcopy"])
 def test_copies_of_a_fit(twin):
     X, s, y, _ = sample(60)
-    model = ob.ObliviousRidge(n_components=10).fit(X, y, sensitive_features=s)
+    model = ob.ObliviousRidge(standardize=False, n_components=10).fit(X, y, sensitive_features=s)
     other = twin(model)
     np.testing.assert_array_equal(other.landmarks_, model.landmarks_)
     np.testing.assert_array_equal(other.predict(X, sensitive_features=s), model.predict(X, sensitive_features=s))
@@ -195,12 +201,14 @@ def test_copies_of_a_fit(twin):
 def test_load_restores_the_path(tmp_path):
     X, s, y, _ = sample(60)
     for count in (None, 10):
-        model = ob.ObliviousRidge(n_components=count, alpha=0.3).fit(X, y, sensitive_features=s)
+        model = ob.ObliviousRidge(standardize=False, n_components=count, alpha=0.3).fit(X, y, sensitive_features=s)
         model.save(tmp_path / "m")
         loaded = ob.load(tmp_path / "m")
         assert loaded.n_components == loaded.n_components_ == count and loaded.alpha == 0.3
         np.testing.assert_array_equal(loaded.predict(X, sensitive_features=s), model.predict(X, sensitive_features=s))
-    ob.ObliviousTransformer(gamma=2, n_components=10).fit(X, sensitive_features=s).save(tmp_path / "m")
+    ob.ObliviousTransformer(standardize=False, gamma=2, n_components=10).fit(X, sensitive_features=s).save(
+        tmp_path / "m"
+    )
     loaded = ob.load(tmp_path / "m")
     assert loaded.n_components == 10 and loaded.kernel == "rbf(gamma=2)"
     with pytest.raises(ob.InvalidInputError, match="no sums to add to, for a file keeps none; use fit"):
@@ -225,7 +233,9 @@ class TestPartialFit:
         """The landmarks of the linear kernel are the axes, whatever the batch."""
         X, s, y, weights = sample(200, seed=4)
         weights = weights if weigh else None
-        model = ob.ObliviousRidge(kernel="linear", n_components=3, alpha=0.2, mode=mode, **settings)
+        model = ob.ObliviousRidge(
+            kernel="linear", n_components=3, alpha=0.2, mode=mode, **({"standardize": False} | settings)
+        )
         whole = clone(model).fit(X, y, sensitive_features=s, sample_weight=weights)
         parts = np.split(np.arange(200), [30, 31, 150])
         found = in_batches(model, parts, X, s, y, weights)
@@ -236,12 +246,12 @@ class TestPartialFit:
         """Repetition makes no difference to landmarks: a batch of all points finds those of the table."""
         X, s, y, _ = sample(50, seed=5)
         X, s, y = np.vstack([X] * 3), np.concatenate([s, s[::-1], s]), np.concatenate([y, -y, y**2])
-        model = ob.ObliviousRidge(gamma=0.3, n_components=12)
+        model = ob.ObliviousRidge(standardize=False, gamma=0.3, n_components=12)
         whole = clone(model).fit(X, y, sensitive_features=s)
         found = in_batches(model, np.split(np.arange(150), 3), X, s, y)
         np.testing.assert_array_equal(found.landmarks_, whole.landmarks_)
         close(found.predict(X, sensitive_features=s), whole.predict(X, sensitive_features=s), 1e-9)
-        features = ob.ObliviousTransformer(gamma=0.3, n_components=12)
+        features = ob.ObliviousTransformer(standardize=False, gamma=0.3, n_components=12)
         expected = clone(features).fit_transform(X, sensitive_features=s)
         in_batches(features, np.split(np.arange(150), 3), X, s, y)
         close(features.transform(X, sensitive_features=s), expected, 1e-10)
@@ -294,10 +304,10 @@ class TestPartialFit:
         X, s, y, _ = sample(60)
         frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(kind=["u", "v"] * 30)
         strange = frame.assign(kind="w")
-        model = ob.ObliviousRidge(n_components=8).partial_fit(frame, y, sensitive_features=s)
+        model = ob.ObliviousRidge(standardize=False, n_components=8).partial_fit(frame, y, sensitive_features=s)
         with pytest.raises(ob.UnknownCategoryError, match="column `kind` has the category `w`"):
             model.partial_fit(strange, y, sensitive_features=s)
-        model = ob.ObliviousRidge(n_components=8, handle_unknown="population")
+        model = ob.ObliviousRidge(standardize=False, n_components=8, handle_unknown="population")
         model.partial_fit(frame, y, sensitive_features=s)
         with pytest.warns(ob.OblivioWarning, match="60 values are of a feature's category that was not there"):
             model.partial_fit(strange, y, sensitive_features=s)
@@ -305,7 +315,7 @@ class TestPartialFit:
     def test_columns_of_frames(self):
         X, s, y, _ = sample(60)
         frame = pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "s": s})
-        model = ob.ObliviousRidge(kernel="linear", n_components=2, sensitive_feature_ids="s")
+        model = ob.ObliviousRidge(standardize=False, kernel="linear", n_components=2, sensitive_feature_ids="s")
         model.partial_fit(frame[:30], y[:30]).partial_fit(frame[30:], y[30:])
         close(model.predict(frame), clone(model).fit(frame, y).predict(frame), 1e-10)
         with pytest.raises(ValueError, match="feature names should match"):
@@ -314,11 +324,11 @@ class TestPartialFit:
     def test_continuous_sensitive_features_are_cut_by_the_first_batch(self):
         X, _, y, _ = sample(400)
         s = X[:, 0] + np.random.default_rng(1).normal(size=400)
-        model = ob.ObliviousRidge(gamma=0.3, n_components=10, cells=4)
+        model = ob.ObliviousRidge(standardize=False, gamma=0.3, n_components=10, cells=4)
         in_batches(model, np.split(np.arange(400), [100]), X, s, y)
         assert len(model.cells_) == 4 and sum(rows for _, rows in model.cells_) == 400
         bins = np.digitize(s, np.quantile(s[:100], [0.25, 0.5, 0.75]))
-        plain = ob.ObliviousRidge(gamma=0.3, n_components=10, mode="plain").fit(X, y)
+        plain = ob.ObliviousRidge(standardize=False, gamma=0.3, n_components=10, mode="plain").fit(X, y)
         assert gap(plain.predict(X), bins) > 0.5
         assert gap(model.predict(X, sensitive_features=s), bins) < 0.1
 
@@ -341,11 +351,15 @@ class TestPartialFit:
 
     def test_some_parameters_can_change_between_calls(self):
         X, s, y, _ = sample(60)
-        model = ob.ObliviousRidge(kernel="linear", n_components=3).partial_fit(X, y, sensitive_features=s)
+        model = ob.ObliviousRidge(standardize=False, kernel="linear", n_components=3).partial_fit(
+            X, y, sensitive_features=s
+        )
         model.set_params(alpha=5.0, strength=0.5, fit_intercept=True).partial_fit(X, y, sensitive_features=s)
         twice = clone(model).fit(X, y, sensitive_features=s, sample_weight=np.full(60, 2.0))
         close(model.predict(X, sensitive_features=s), twice.predict(X, sensitive_features=s), 1e-10)
-        features = ob.ObliviousTransformer(n_components=3, strength=0.0).partial_fit(X, sensitive_features=s)
+        features = ob.ObliviousTransformer(standardize=False, n_components=3, strength=0.0).partial_fit(
+            X, sensitive_features=s
+        )
         with pytest.raises(ob.InvalidInputError, match="begun at strength 0"):
             features.set_params(strength=1.0).partial_fit(X, sensitive_features=s)
 
@@ -356,23 +370,27 @@ class TestPartialFit:
             ({"mode": "m-oblivious"}, "mode='m-oblivious', whose offsets need each row once more; use fit"),
             ({"reference": "half"}, "reference='half', for which rows estimate is drawn from the whole table; use fit"),
         ):
-            model = ob.ObliviousRidge(**({"n_components": 5} | settings))
+            model = ob.ObliviousRidge(**({"standardize": False} | {"n_components": 5} | settings))
             with pytest.raises(ob.InvalidInputError, match=sentence):
                 model.partial_fit(X, y, sensitive_features=s)
             assert not hasattr(model, "model_")
         with pytest.raises(ob.InvalidInputError, match="reference='half'"):
-            ob.ObliviousTransformer(reference="half").partial_fit(X, sensitive_features=s)
+            ob.ObliviousTransformer(standardize=False, reference="half").partial_fit(X, sensitive_features=s)
         with pytest.raises(ob.InvalidInputError, match="at least 2 rows are needed"):
-            ob.ObliviousRidge(n_components=5).partial_fit(X[:1], y[:1])
+            ob.ObliviousRidge(standardize=False, n_components=5).partial_fit(X[:1], y[:1])
         with pytest.raises(ob.InvalidInputError, match="fitted without sensitive features"):
-            ob.ObliviousRidge(n_components=5).partial_fit(X, y).partial_fit(X, y, sensitive_features=s)
-        assert not hasattr(ob.ObliviousRidge(), "partial_fit") and hasattr(
-            ob.ObliviousRidge(n_components=5), "partial_fit"
+            ob.ObliviousRidge(standardize=False, n_components=5).partial_fit(X, y).partial_fit(
+                X, y, sensitive_features=s
+            )
+        assert not hasattr(ob.ObliviousRidge(standardize=False), "partial_fit") and hasattr(
+            ob.ObliviousRidge(standardize=False, n_components=5), "partial_fit"
         )
 
     def test_loaded_models_cannot_go_on(self, tmp_path):
         X, s, y, _ = sample(60)
-        ob.ObliviousRidge(n_components=5).partial_fit(X, y, sensitive_features=s).save(tmp_path / "m")
+        ob.ObliviousRidge(standardize=False, n_components=5).partial_fit(X, y, sensitive_features=s).save(
+            tmp_path / "m"
+        )
         loaded = ob.load(tmp_path / "m")
         with pytest.raises(ob.InvalidInputError, match="no sums to add to, for a file keeps none; use fit"):
             loaded.partial_fit(X, y, sensitive_features=s)
@@ -380,18 +398,21 @@ class TestPartialFit:
 
     def test_metadata_is_requested(self):
         with sklearn.config_context(enable_metadata_routing=True):
-            for model in (ob.ObliviousRidge(n_components=5), ob.ObliviousTransformer()):
+            for model in (
+                ob.ObliviousRidge(standardize=False, n_components=5),
+                ob.ObliviousTransformer(standardize=False),
+            ):
                 requests = model.get_metadata_routing().partial_fit.requests
                 assert requests == {"sensitive_features": True, "control_features": True, "sample_weight": True}
 
     def test_in_a_pipeline_step_by_step(self):
         X, s, y, _ = sample(60)
-        features = ob.ObliviousTransformer(gamma=0.3, n_components=10)
+        features = ob.ObliviousTransformer(standardize=False, gamma=0.3, n_components=10)
         in_batches(features, np.split(np.arange(60), 3), X, s, y)
         scores = Ridge().fit(z := features.transform(X, sensitive_features=s), y).predict(z)
         assert gap(y, s) > 0.3 and gap(scores, s) < 1e-10
         with sklearn.config_context(enable_metadata_routing=True):
-            pipeline = make_pipeline(ob.ObliviousTransformer(n_components=10), Ridge())
+            pipeline = make_pipeline(ob.ObliviousTransformer(standardize=False, n_components=10), Ridge())
             assert pipeline.fit(X, y, sensitive_features=s).predict(X, sensitive_features=s).shape == (60,)
 
 
@@ -441,7 +462,9 @@ class TestMoments:
         for settings in ({"alpha": 0.1}, {"strength": 0.3, "fit_intercept": True}, {"mode": "plain"}):
             model = moments.ridge(**settings)
             assert isinstance(model, ob.ObliviousRidge) and model.n_components == model.n_components_ == 20
-            fitted = ob.ObliviousRidge(kernel="rbf", gamma=0.3, n_components=20, random_state=3, **settings)
+            fitted = ob.ObliviousRidge(
+                kernel="rbf", gamma=0.3, n_components=20, random_state=3, **({"standardize": False} | settings)
+            )
             fitted.fit(frame, y, sensitive_features=group, sample_weight=weights)
             expected = fitted.predict(frame, sensitive_features=group)
             close(model.predict(frame[["c", "a", "b"]], sensitive_features=group), expected, 1e-10)
@@ -481,7 +504,7 @@ class TestMoments:
     def test_damaged_bytes(self):
         X, s, y, _ = sample(40)
         data = ob.Moments(kernel="rbf", gamma=0.3, n_components=5).update(X, s, y).to_bytes()
-        model = ob.ObliviousRidge().fit(X, y).model_.to_bytes()
+        model = ob.ObliviousRidge(standardize=False).fit(X, y).model_.to_bytes()
         for wrong in (b"", b"nonsense", data[:-1], data[:200], data + b"x", model, data.replace(b"target", b"tarket")):
             with pytest.raises(ob.InvalidInputError, match="not a readable model"):
                 ob.Moments.from_bytes(wrong)
@@ -577,7 +600,7 @@ class TestRefresh:
     @pytest.mark.parametrize("count", [None, 30])
     def test_the_gap_of_shifted_rows_closes(self, count):
         X, s, y, _ = sample(600)
-        model = ob.ObliviousRidge(gamma=0.1, n_components=count).fit(X, y, sensitive_features=s)
+        model = ob.ObliviousRidge(standardize=False, gamma=0.1, n_components=count).fit(X, y, sensitive_features=s)
         assert gap(model.predict(X, sensitive_features=s), s) < 1e-8
         new, cells, _, _ = sample(900, seed=1)
         new[cells == 2, 0] += 0.8
@@ -601,7 +624,7 @@ class TestRefresh:
 
     def test_weights_and_small_cells(self):
         X, s, y, _ = sample(300)
-        model = ob.ObliviousRidge(gamma=0.1, n_components=30).fit(X, y, sensitive_features=s)
+        model = ob.ObliviousRidge(standardize=False, gamma=0.1, n_components=30).fit(X, y, sensitive_features=s)
         twin = copy.deepcopy(model)
         new, cells, _, _ = sample(300, seed=1)
         few = np.flatnonzero((cells != 2) | (np.arange(300) < 30))
@@ -626,7 +649,7 @@ class TestRefresh:
 
     def test_after_load_and_in_a_file(self, tmp_path):
         X, s, y, _ = sample(300)
-        ob.ObliviousRidge(n_components=30).fit(X, y, sensitive_features=s).save(tmp_path / "m")
+        ob.ObliviousRidge(standardize=False, n_components=30).fit(X, y, sensitive_features=s).save(tmp_path / "m")
         loaded = ob.load(tmp_path / "m")
         loaded.refresh(X + 0.5, sensitive_features=s)
         loaded.save(tmp_path / "m")
@@ -634,7 +657,7 @@ class TestRefresh:
 
     def test_slow_drift_adds_up_since_the_fit(self, tmp_path):
         X, s, y, _ = sample(300)
-        model = ob.ObliviousRidge(gamma=0.1).fit(X, y, sensitive_features=s)
+        model = ob.ObliviousRidge(standardize=False, gamma=0.1).fit(X, y, sensitive_features=s)
         untouched = copy.deepcopy(model)
         for step in range(1, 4):
             new = sample(300, seed=step)[0] + 0.1 * step
@@ -653,8 +676,8 @@ class TestRefresh:
         with pytest.raises(
             ob.InvalidInputError, match="fitted without sensitive features and has no offsets to refresh"
         ):
-            ob.ObliviousRidge().fit(X, y).refresh(X)
-        model = ob.ObliviousRidge().fit(X, y, sensitive_features=s)
+            ob.ObliviousRidge(standardize=False).fit(X, y).refresh(X)
+        model = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=s)
         before = model.model_
         for sentence, keywords in (
             ("needs them to refresh", {}),
@@ -671,13 +694,13 @@ class TestRefresh:
                 model.refresh(X, **keywords)
         assert model.model_ is before
         with pytest.raises(sklearn.exceptions.NotFittedError):
-            ob.ObliviousRidge().refresh(X, sensitive_features=s)
+            ob.ObliviousRidge(standardize=False).refresh(X, sensitive_features=s)
 
 
 class TestReduce:
     def test_a_smaller_model_says_what_it_costs(self, tmp_path):
         X, s, y, _ = sample(300)
-        model = ob.ObliviousRidge(gamma=0.1).fit(X, y, sensitive_features=s)
+        model = ob.ObliviousRidge(standardize=False, gamma=0.1).fit(X, y, sensitive_features=s)
         assert model.holdings_[:3] == ("rows", 300, X.shape[1])
         small = model.reduce(40, random_state=1)
         assert model.history_ == [] and model.n_components_ is None
@@ -693,14 +716,14 @@ class TestReduce:
 
     def test_refusals(self):
         X, s, y, _ = sample(60)
-        model = ob.ObliviousRidge().fit(X, y, sensitive_features=s)
+        model = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=s)
         for number in (0, -1, 60, 1000, 2.5):
             with pytest.raises(ob.InvalidInputError, match="landmarks"):
                 model.reduce(number)
 
     def test_dependence_at_the_fit(self):
         X, s, y, _ = sample(300)
-        model = ob.ObliviousRidge(gamma=0.1).fit(X, y, sensitive_features=s)
+        model = ob.ObliviousRidge(standardize=False, gamma=0.1).fit(X, y, sensitive_features=s)
         [found] = model.dependence_
         assert found["before"] > found["expected"] == pytest.approx(2 / 299) and found["after"] < 1e-12
 
@@ -708,7 +731,7 @@ class TestReduce:
 def test_cross_validation_of_the_explicit_path():
     X, s, y, _ = sample(120)
     X = np.column_stack([X, s])
-    model = ob.ObliviousRidge(gamma=0.3, n_components=15, sensitive_feature_ids=[3])
+    model = ob.ObliviousRidge(standardize=False, gamma=0.3, n_components=15, sensitive_feature_ids=[3])
     train, test = next(iter(KFold(3).split(X)))
     fitted = clone(model).fit(X[train], y[train])
     assert fitted.score(X[test], y[test]) > 0.3

@@ -54,10 +54,10 @@ def test_backends_give_the_same_bits(backend, sensitive, mixed):
 def test_s_apart_as_a_frame(backend, mixed):
     frame, y = mixed
     X, s = frame[["age", "count"]], frame[["town", "member"]]
-    expected = ob.ObliviousRidge(sensitive_feature_ids=["town", "member"]).fit(
+    expected = ob.ObliviousRidge(standardize=False, sensitive_feature_ids=["town", "member"]).fit(
         frame[["age", "count", "town", "member"]], y
     )
-    model = ob.ObliviousRidge().fit(CONVERT[backend](X), y, sensitive_features=CONVERT[backend](s))
+    model = ob.ObliviousRidge(standardize=False).fit(CONVERT[backend](X), y, sensitive_features=CONVERT[backend](s))
     assert model.sensitive_feature_names_ == ["town", "member"]
     np.testing.assert_array_equal(
         model.predict(CONVERT[backend](X), sensitive_features=CONVERT[backend](s[["member", "town"]])),
@@ -111,14 +111,14 @@ class TestNames:
 
     def test_names_are_kept(self, mixed):
         frame, y = mixed
-        model = ob.ObliviousRidge(sensitive_feature_ids="town").fit(frame, y)
+        model = ob.ObliviousRidge(standardize=False, sensitive_feature_ids="town").fit(frame, y)
         assert list(model.feature_names_in_) == list(frame.columns) and model.n_features_in_ == 5
         assert model.sensitive_feature_names_ == ["town"]
         assert [name for name, _ in model.model_.feature_columns] == ["age", "member", "level", "count"]
 
     def test_names_of_s_are_checked(self, table):
         X, s, y = table
-        model = ob.ObliviousRidge().fit(X, y, sensitive_features=s.to_frame())
+        model = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=s.to_frame())
         with pytest.raises(ob.InvalidInputError, match="the sensitive features are other but the fit had group"):
             model.predict(X, sensitive_features=s.to_frame("other"))
         with pytest.raises(ob.InvalidInputError, match="but the fit had group"):
@@ -128,8 +128,8 @@ class TestNames:
         """pandas allows numbers as names; scikit-learn does not keep them."""
         X, s, y = table
         numbered = X.set_axis(range(3), axis=1)
-        expected = ob.ObliviousRidge().fit(X, y, sensitive_features=s).predict(X, sensitive_features=s)
-        model = ob.ObliviousRidge().fit(numbered, y, sensitive_features=s)
+        expected = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=s).predict(X, sensitive_features=s)
+        model = ob.ObliviousRidge(standardize=False).fit(numbered, y, sensitive_features=s)
         np.testing.assert_array_equal(model.predict(numbered, sensitive_features=s), expected)
 
 
@@ -152,9 +152,11 @@ KINDS = {
 def test_categories_of_s_by_dtype(kind, table):
     X, group, y = table
     values = ["xyz"[g] for g in group]
-    expected = ob.ObliviousRidge().fit(X, y, sensitive_features=group).predict(X, sensitive_features=group)
+    expected = (
+        ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=group).predict(X, sensitive_features=group)
+    )
     given = KINDS[kind](values)
-    model = ob.ObliviousRidge().fit(X, y, sensitive_features=given)
+    model = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=given)
     np.testing.assert_array_equal(model.predict(X, sensitive_features=given), expected)
     np.testing.assert_array_equal(model.predict(X, sensitive_features=values), expected)
     assert list(model.sensitive_kinds_.values()) == ["categorical"]
@@ -169,10 +171,12 @@ def test_categories_of_x_by_dtype(kind, table):
     codes = np.eye(3)[group]
     frame_of = pl.DataFrame if kind.startswith("polars") else pd.DataFrame
     frame = frame_of({"a": X["a"].to_numpy(), "letter": KINDS[kind](values)})
-    model = ob.ObliviousRidge(gamma=0.5).fit(frame, y)
+    model = ob.ObliviousRidge(standardize=False, gamma=0.5).fit(frame, y)
     assert model.model_.feature_columns == [("a", None), ("letter", ["x", "y", "z"])]
     # One column per level, at a scale of the encoder's own: some multiple of one-hot columns gives the same model.
-    distance = ob.ObliviousKernel(kernel="linear").fit(frame).matrix(frame) - np.outer(X["a"], X["a"])
+    distance = ob.ObliviousKernel(standardize=False, kernel="linear").fit(frame).matrix(frame) - np.outer(
+        X["a"], X["a"]
+    )
     scale = distance[0, 0]
     np.testing.assert_allclose(distance, scale * codes @ codes.T, atol=1e-12)
 
@@ -180,10 +184,10 @@ def test_categories_of_x_by_dtype(kind, table):
 def test_booleans(table):
     X, group, y = table
     flags = group > 0
-    expected = ob.ObliviousRidge().fit(X, y, sensitive_features=flags.astype(int))
+    expected = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=flags.astype(int))
     expected = expected.predict(X, sensitive_features=flags.astype(int))
     for given in (flags, flags.to_numpy(), flags.tolist(), pl.Series(flags.tolist()), flags.astype("boolean")):
-        model = ob.ObliviousRidge().fit(X, y, sensitive_features=given)
+        model = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=given)
         np.testing.assert_array_equal(model.predict(X, sensitive_features=given), expected)
         assert list(model.sensitive_kinds_.values()) == ["categorical"]
 
@@ -192,25 +196,27 @@ class TestOverrides:
     def test_kinds_of_numbers(self, table):
         X, _, y = table
         values = np.arange(60) % 20
-        few = ob.ObliviousRidge().fit(X, y, sensitive_features=values)
+        few = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=values)
         assert few.sensitive_kinds_ == {"sensitive_feature_0": "categorical"} and len(few.cells_) == 20
-        many = ob.ObliviousRidge().fit(X, y, sensitive_features=np.arange(60) % 21)
+        many = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=np.arange(60) % 21)
         assert many.sensitive_kinds_ == {"sensitive_feature_0": "continuous"}
-        halves = ob.ObliviousRidge(cells=2).fit(X, y, sensitive_features=values + 0.5)
+        halves = ob.ObliviousRidge(standardize=False, cells=2).fit(X, y, sensitive_features=values + 0.5)
         assert halves.sensitive_kinds_ == {"sensitive_feature_0": "continuous"}
 
     @pytest.mark.parametrize("ids", [["n"], "n", [0], 0, [-2], np.array(["n"])])
     def test_categorical_sensitive(self, ids, table):
         X, _, y = table
         s = pd.DataFrame({"n": np.arange(60) % 4 + 0.5, "m": np.arange(60) // 4 % 2})
-        model = ob.ObliviousRidge(categorical_sensitive=ids, cells=2).fit(X, y, sensitive_features=s)
+        model = ob.ObliviousRidge(standardize=False, categorical_sensitive=ids, cells=2).fit(X, y, sensitive_features=s)
         assert model.sensitive_kinds_ == {"n": "categorical", "m": "continuous"}
         assert len(model.cells_) == 8
 
     def test_none_is_categorical(self, table):
         X, s, y = table
         with pytest.warns(ob.OblivioWarning, match="too many equal values for 50 cells"):
-            model = ob.ObliviousRidge(categorical_sensitive=[], cells=50).fit(X, y, sensitive_features=s)
+            model = ob.ObliviousRidge(standardize=False, categorical_sensitive=[], cells=50).fit(
+                X, y, sensitive_features=s
+            )
         assert model.sensitive_kinds_ == {"group": "continuous"}
 
     @pytest.mark.parametrize("ids", [["count"], "count", [4], -1])
@@ -226,7 +232,7 @@ class TestOverrides:
     def test_categorical_features_of_an_array(self, table):
         _, group, y = table
         X = np.column_stack([np.linspace(0, 1, 60), group])
-        model = ob.ObliviousRidge(categorical_features=[1]).fit(X, y)
+        model = ob.ObliviousRidge(standardize=False, categorical_features=[1]).fit(X, y)
         assert [levels for _, levels in model.model_.feature_columns] == [None, ["0", "1", "2"]]
         assert np.isfinite(model.predict(X)).all()
 
@@ -234,17 +240,19 @@ class TestOverrides:
         """Also when sensitive columns before them are taken out: sensitive_feature_ids counts all columns."""
         frame, y = mixed
         for ids in ([4], [-1], ["count"]):
-            model = ob.ObliviousRidge(categorical_features=ids, sensitive_feature_ids=["town"]).fit(frame, y)
+            model = ob.ObliviousRidge(standardize=False, categorical_features=ids, sensitive_feature_ids=["town"]).fit(
+                frame, y
+            )
             assert dict(model.model_.feature_columns)["count"] == ["0", "1", "2", "3", "4"]
         with pytest.raises(
             ob.InvalidInputError, match="categorical_features names 'town', which is sensitive; name it"
         ):
-            ob.ObliviousRidge(categorical_features=[1], sensitive_feature_ids=["town"]).fit(frame, y)
+            ob.ObliviousRidge(standardize=False, categorical_features=[1], sensitive_feature_ids=["town"]).fit(frame, y)
 
     def test_a_single_string_is_one_column(self, mixed):
         frame, y = mixed
-        one = ob.ObliviousRidge(sensitive_feature_ids="town").fit(frame, y)
-        listed = ob.ObliviousRidge(sensitive_feature_ids=["town"]).fit(frame, y)
+        one = ob.ObliviousRidge(standardize=False, sensitive_feature_ids="town").fit(frame, y)
+        listed = ob.ObliviousRidge(standardize=False, sensitive_feature_ids=["town"]).fit(frame, y)
         np.testing.assert_array_equal(one.predict(frame), listed.predict(frame))
 
 
@@ -252,15 +260,15 @@ def test_group_mean_centring_is_the_linear_kernel(table):
     """fairlearn's CorrelationRemover with group indicators, for categorical S."""
     X, s, y = table
     centred = X - X.groupby(s).transform("mean") + X.mean()
-    kernel = ob.ObliviousKernel(kernel="linear").fit(X, sensitive_features=s)
+    kernel = ob.ObliviousKernel(standardize=False, kernel="linear").fit(X, sensitive_features=s)
     np.testing.assert_allclose(kernel.matrix(X, s), centred @ centred.T, atol=1e-12)
     half = 0.5 * X + 0.5 * centred
-    kernel = ob.ObliviousKernel(kernel="linear", strength=0.5).fit(X, sensitive_features=s)
+    kernel = ob.ObliviousKernel(standardize=False, kernel="linear", strength=0.5).fit(X, sensitive_features=s)
     np.testing.assert_allclose(kernel.matrix(X, s), half @ half.T, atol=1e-12)
     from sklearn.linear_model import Ridge
 
     linear = Ridge(0.7, fit_intercept=False).fit(centred, y).predict(centred)
-    model = ob.ObliviousRidge(kernel="linear", alpha=0.7).fit(X, y, sensitive_features=s)
+    model = ob.ObliviousRidge(standardize=False, kernel="linear", alpha=0.7).fit(X, y, sensitive_features=s)
     np.testing.assert_allclose(model.predict(X, sensitive_features=s), linear, atol=1e-10)
 
 
@@ -274,7 +282,9 @@ def test_fairlearn_removes_the_same_from_two_groups(table):
         remover = CorrelationRemover(sensitive_feature_ids=["s"], alpha=strength)
         removed = np.asarray(remover.fit_transform(X.assign(s=s)))
         # fairlearn keeps the mean of X where S is at its mean, as we do.
-        kernel = ob.ObliviousKernel(kernel="linear", strength=strength).fit(X, sensitive_features=s.astype(int))
+        kernel = ob.ObliviousKernel(standardize=False, kernel="linear", strength=strength).fit(
+            X, sensitive_features=s.astype(int)
+        )
         np.testing.assert_allclose(kernel.matrix(X, s.astype(int)), removed @ removed.T, atol=1e-10)
 
 
@@ -284,7 +294,9 @@ class TestCopies:
     @pytest.mark.parametrize("sensitive", [False, True])
     def test_a_contiguous_array_is_not_copied_on_the_way_in(self, sensitive):
         rng = np.random.default_rng(0)
-        model = ob.ObliviousRidge(kernel="linear").fit(rng.normal(size=(10, 50)), rng.normal(size=10))
+        model = ob.ObliviousRidge(standardize=False, kernel="linear").fit(
+            rng.normal(size=(10, 50)), rng.normal(size=10)
+        )
         keywords = {}
         X = rng.normal(size=(40_000, 50))
         if sensitive:
@@ -301,9 +313,9 @@ class TestCopies:
         from oblivio._input import Features
 
         X = np.ones((20, 3))
-        assert np.shares_memory(Features.read(ob.ObliviousRidge(), X, reset=True).table()[0], X)
+        assert np.shares_memory(Features.read(ob.ObliviousRidge(standardize=False), X, reset=True).table()[0], X)
         frame = pd.DataFrame(X.T.copy().T)
-        assert Features.read(ob.ObliviousRidge(), frame, reset=True).table()[0].flags.c_contiguous
+        assert Features.read(ob.ObliviousRidge(standardize=False), frame, reset=True).table()[0].flags.c_contiguous
 
     @pytest.mark.parametrize(
         "change", [np.asfortranarray, lambda x: x.astype(np.float32), lambda x: np.repeat(x, 2, 0)[::2]]
@@ -311,9 +323,13 @@ class TestCopies:
     def test_other_layouts_give_equal_results(self, change, table):
         X, s, y = table
         values = X.to_numpy().astype(np.float32).astype(np.float64)
-        expected = ob.ObliviousRidge().fit(values, y, sensitive_features=s).predict(values, sensitive_features=s)
+        expected = (
+            ob.ObliviousRidge(standardize=False)
+            .fit(values, y, sensitive_features=s)
+            .predict(values, sensitive_features=s)
+        )
         other = change(values)
-        model = ob.ObliviousRidge().fit(other, y, sensitive_features=s)
+        model = ob.ObliviousRidge(standardize=False).fit(other, y, sensitive_features=s)
         np.testing.assert_array_equal(model.predict(other, sensitive_features=s), expected)
 
     def test_inputs_are_left_alone(self, table):
@@ -341,8 +357,8 @@ def test_a_categorical_column_is_called_as_a_plain_one(plain, categories):
     plain = pd.DataFrame({"c": plain[rows % 2]})
     coded = pd.DataFrame({"c": pd.Categorical(plain["c"], categories=categories)})
     y = X["x"] + rows % 2
-    by_code = ob.ObliviousRidge().fit(X, y, sensitive_features=coded)
-    by_value = ob.ObliviousRidge(categorical_sensitive=["c"]).fit(X, y, sensitive_features=plain)
+    by_code = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=coded)
+    by_value = ob.ObliviousRidge(standardize=False, categorical_sensitive=["c"]).fit(X, y, sensitive_features=plain)
     assert by_code.cells_ == by_value.cells_
     expected = by_code.predict(X, sensitive_features=coded)
     for model in (by_code, by_value):
@@ -364,25 +380,27 @@ def test_whole_numbers_that_floating_point_joins_are_refused(values):
     X = pd.DataFrame({"x": np.arange(60) / 7})
     for S in (values, pd.Series(values, name="s"), pd.DataFrame({"s": values})):
         with pytest.raises(ob.InvalidInputError, match="whole numbers beyond 2\\^53"):
-            ob.ObliviousRidge().fit(X, X["x"], sensitive_features=S)
+            ob.ObliviousRidge(standardize=False).fit(X, X["x"], sensitive_features=S)
     # As a feature or a score a number is a number.
     audit = ob.audit(X["x"], pd.DataFrame({"s": np.arange(60) % 2}), features=pd.DataFrame({"id": values}))
     assert "s" in str(audit)
     named = pd.DataFrame({"s": [str(value) for value in values]})
-    assert len(ob.ObliviousRidge().fit(X, X["x"], sensitive_features=named).cells_) == len(set(values))
+    assert len(ob.ObliviousRidge(standardize=False).fit(X, X["x"], sensitive_features=named).cells_) == len(set(values))
 
 
 def test_text_in_an_array_names_the_remedy():
     X = np.array([[1.0, "v"], [2.0, "w"]] * 10, dtype=object)
     with pytest.raises(ob.InvalidInputError, match="give a frame"):
-        ob.ObliviousRidge().fit(X, np.arange(20.0))
+        ob.ObliviousRidge(standardize=False).fit(X, np.arange(20.0))
 
 
 def test_features_at_strength_zero_travel(tmp_path):
     X = pd.DataFrame({"x": np.arange(60.0) % 7, "z": np.arange(60.0)})
     S = pd.DataFrame({"s": np.array(["F", "M"])[np.arange(60) % 2]})
     for strength, recorded in ((0.0, 1.0), (0.5, 0.5)):
-        model = ob.ObliviousTransformer(strength=strength, n_components=5).fit(X, sensitive_features=S)
+        model = ob.ObliviousTransformer(standardize=False, strength=strength, n_components=5).fit(
+            X, sensitive_features=S
+        )
         model.save(tmp_path / "model")
         loaded = ob.load(tmp_path / "model")
         assert loaded.strength == recorded

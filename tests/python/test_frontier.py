@@ -243,7 +243,11 @@ class TestWhatIsRefused:
         target = np.arange(len(table)) % 3
         with pytest.raises(ob.InvalidInputError, match="two"):
             ob.frontier(
-                table[["income"]], target, sensitive_features=table["sex"], estimator=ob.ObliviousSVC(), **SMALL
+                table[["income"]],
+                target,
+                sensitive_features=table["sex"],
+                estimator=ob.ObliviousSVC(standardize=False),
+                **SMALL,
             )
 
 

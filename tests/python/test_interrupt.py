@@ -101,7 +101,7 @@ def sample(rows, seed=0):
 
 
 def _fit(X, y, s):
-    return lambda: ob.ObliviousRidge().fit(X, y, sensitive_features=s)
+    return lambda: ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=s)
 
 
 def _update(X, y, s):
@@ -151,8 +151,8 @@ def test_two_fits_in_two_threads_are_the_two_one_after_the_other():
 
     def fit(k):
         X, y, s = samples[k]
-        model = ob.ObliviousRidge(reference="half", random_state=k).fit(X, y, sensitive_features=s)
-        features = ob.ObliviousTransformer(n_components=40, random_state=k)
+        model = ob.ObliviousRidge(standardize=False, reference="half", random_state=k).fit(X, y, sensitive_features=s)
+        features = ob.ObliviousTransformer(standardize=False, n_components=40, random_state=k)
         return model.predict(X, sensitive_features=s), features.fit_transform(X, sensitive_features=s)
 
     alone = [fit(0), fit(1)]
@@ -166,7 +166,7 @@ def test_two_fits_in_two_threads_are_the_two_one_after_the_other():
 
 def test_one_model_can_predict_in_many_threads():
     X, y, s = sample(800)
-    model = ob.ObliviousRidge().fit(X, y, sensitive_features=s)
+    model = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=s)
     expected = model.predict(X, sensitive_features=s)
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(lambda _: model.predict(X, sensitive_features=s), range(12)):
@@ -177,18 +177,18 @@ def test_joblib_processes():
     from joblib import Parallel, delayed
 
     X, y, s = sample(300)
-    fit = ob.ObliviousRidge().fit
+    fit = ob.ObliviousRidge(standardize=False).fit
     results = Parallel(n_jobs=2)(delayed(fit)(X, y, sensitive_features=s) for _ in range(2))
-    expected = ob.ObliviousRidge().fit(X, y, sensitive_features=s).predict(X, sensitive_features=s)
+    expected = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=s).predict(X, sensitive_features=s)
     for model in results:
         np.testing.assert_array_equal(model.predict(X, sensitive_features=s), expected)
 
 
 def test_verbose_shows_a_bar(capfd):
     X, y, s = sample(3500)
-    model = ob.ObliviousRidge(verbose=True).fit(X, y, sensitive_features=s)
+    model = ob.ObliviousRidge(standardize=False, verbose=True).fit(X, y, sensitive_features=s)
     assert "%|" in capfd.readouterr().err
-    quiet = ob.ObliviousRidge().fit(X, y, sensitive_features=s)
+    quiet = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=s)
     np.testing.assert_array_equal(model.dual_coef_, quiet.dual_coef_)
     assert capfd.readouterr().err == ""
 
@@ -196,7 +196,7 @@ def test_verbose_shows_a_bar(capfd):
 def test_verbose_without_tqdm(capfd, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     X, y, s = sample(50)
-    ob.ObliviousRidge(verbose=True).fit(X, y, sensitive_features=s)
+    ob.ObliviousRidge(standardize=False, verbose=True).fit(X, y, sensitive_features=s)
     assert capfd.readouterr().err == ""
 
 
@@ -204,7 +204,7 @@ def test_bars_are_closed_when_the_work_is_done():
     from tqdm.auto import tqdm
 
     X, y, s = sample(50)
-    model = ob.ObliviousRidge(verbose=True).fit(X, y, sensitive_features=s)
+    model = ob.ObliviousRidge(standardize=False, verbose=True).fit(X, y, sensitive_features=s)
     model.predict(X, sensitive_features=s)
     assert len(getattr(tqdm, "_instances", [])) == 0
 

@@ -26,7 +26,7 @@ def noisy(rows: int, seed: int) -> tuple[Any, Any, Any]:
 
 def fitted(**settings: Any) -> ob.ObliviousRidge:
     x, y, group = noisy(ROWS, 1)
-    return ob.ObliviousRidge(gamma=0.5, **settings).fit(x, y, sensitive_features=group)
+    return ob.ObliviousRidge(gamma=0.5, **({"standardize": False} | settings)).fit(x, y, sensitive_features=group)
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,9 @@ def test_every_cell_is_covered_as_often_as_asked(settings: dict[str, Any], cover
 
 def test_leave_one_out_is_that_of_refits() -> None:
     x, y, _ = noisy(30, 3)
-    model = ob.ObliviousRidge(gamma=0.5, intervals="loo").fit(x, y)
+    model = ob.ObliviousRidge(standardize=False, gamma=0.5, intervals="loo").fit(x, y)
     rest = [np.delete(np.arange(30), row) for row in range(30)]
-    refits = [ob.ObliviousRidge(gamma=0.5).fit(x[rows], y[rows]) for rows in rest]
+    refits = [ob.ObliviousRidge(standardize=False, gamma=0.5).fit(x[rows], y[rows]) for rows in rest]
     residuals = sorted(abs(y[row] - refits[row].predict(x[row : row + 1])[0]) for row in range(30))
     for rank in (1, 15, 30):
         ends = model.predict_interval(x[:1], coverage=rank / 31)
@@ -85,7 +85,7 @@ def test_files_pickles_and_clones_keep_them(tmp_path: Any) -> None:
 def test_the_search_for_a_penalty_has_them_too() -> None:
     x, y, group = noisy(120, 5)
     for components in (None, 20):
-        model = ob.ObliviousRidgeCV(gammas=None, n_components=components, intervals="auto")
+        model = ob.ObliviousRidgeCV(standardize=False, gammas=None, n_components=components, intervals="auto")
         model.fit(x, y, sensitive_features=group)
         assert np.isfinite(model.predict_interval(x, sensitive_features=group)).all()
 
@@ -94,7 +94,7 @@ def test_small_cells_have_no_end_and_say_so() -> None:
     x, y, group = noisy(60, 6)
     group[:4] = "rare"
     with pytest.warns(ob.OblivioWarning, match="the intervals of 1 cells have no end at coverage 0.9"):
-        model = ob.ObliviousRidge(intervals="auto").fit(x, y, sensitive_features=group)
+        model = ob.ObliviousRidge(standardize=False, intervals="auto").fit(x, y, sensitive_features=group)
     with pytest.warns(ob.OblivioWarning, match="4 rows have intervals without end"):
         ends = model.predict_interval(x, sensitive_features=group)
     assert np.isinf(ends[:4]).all() and np.isfinite(ends[4:]).all()
@@ -123,6 +123,6 @@ def test_models_without_and_batches_say_what_to_do() -> None:
         fitted().predict_interval(x, sensitive_features=group)
     with pytest.raises(ob.InvalidInputError, match="coverage must be between 0 and 1"):
         fitted(intervals="auto").predict_interval(x, coverage=1.0, sensitive_features=group)
-    batches = ob.ObliviousRidge(n_components=10, intervals="auto")
+    batches = ob.ObliviousRidge(standardize=False, n_components=10, intervals="auto")
     with pytest.raises(ob.InvalidInputError, match="partial_fit cannot do intervals='auto'"):
         batches.partial_fit(x, y, sensitive_features=group)

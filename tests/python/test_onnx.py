@@ -100,7 +100,10 @@ def table(rows=240, seed=0, shift=0.0):
 
 
 def ridge(sensitive=("group",), **parameters):
-    return ob.ObliviousRidge(sensitive_feature_ids=list(sensitive), **{"alpha": 0.1, "standardize": True, **parameters})
+    return ob.ObliviousRidge(
+        sensitive_feature_ids=list(sensitive),
+        **({"standardize": False} | {"alpha": 0.1, "standardize": True, **parameters}),
+    )
 
 
 def fitted(model, rows=240, shift=0.0):
@@ -398,7 +401,8 @@ def test_refused_rows_have_no_class(kind, count):
 
 def transformer(sensitive=("group",), **parameters):
     return ob.ObliviousTransformer(
-        sensitive_feature_ids=list(sensitive), **{"n_components": 30, "standardize": True, **parameters}
+        sensitive_feature_ids=list(sensitive),
+        **({"standardize": False} | {"n_components": 30, "standardize": True, **parameters}),
     )
 
 
@@ -466,7 +470,9 @@ def test_names_that_mean_harm():
     frame = pd.DataFrame(random.normal(size=(120, len(names))), columns=names)
     frame["probabilities"] = random.choice(["", "\\n", "it's", "中文"], 120)
     target = frame["score"] > 0
-    model = ob.ObliviousLogistic(sensitive_feature_ids=["probabilities", "v"], cells=3).fit(frame, target)
+    model = ob.ObliviousLogistic(standardize=False, sensitive_feature_ids=["probabilities", "v"], cells=3).fit(
+        frame, target
+    )
     session = Session(model.to_onnx())
     outputs = session.run(frame)
     written = json.loads(session.metadata["outputs"])
@@ -725,9 +731,9 @@ def test_four_ways_on_admissions(tmp_path, align, learner):
     target = admissions.targets.iloc[:, 0]
     parameters = {"sensitive_feature_ids": sensitive, "standardize": True, "align": align}
     if learner == "ridge":
-        model = ob.ObliviousRidge(**parameters, handle_unknown="population")
+        model = ob.ObliviousRidge(**({"standardize": False} | parameters), handle_unknown="population")
     else:
-        model = ob.ObliviousLogistic(**parameters, handle_unknown="population")
+        model = ob.ObliviousLogistic(**({"standardize": False} | parameters), handle_unknown="population")
         target = np.where(target > np.median(target), "admitted", "refused")
     four_ways(model.fit(X.iloc[:400], target[:400]), X.iloc[400:].reset_index(drop=True), tmp_path)
 

@@ -154,7 +154,7 @@ def test_ridge(seed, kind, rows, columns, kernel, gamma, strength, mode, alpha, 
     mask = np.arange(rows) % 2 == 0 if masked else None
     model = ob.ObliviousRidge(
         kernel=kernel, gamma=gamma, degree=2, coef0=0.5, alpha=alpha, mode=mode, strength=strength,
-        fit_intercept=intercept, **partition(kind),
+        fit_intercept=intercept, **({"standardize": False} | partition(kind)),
     ).fit(X, y, sensitive_features=s, reference_rows=mask)  # fmt: skip
     cells = cells_of(kind, s, model, mask if masked else slice(None))
     reference = (X[mask], cells[mask]) if masked else (X, cells)
@@ -177,8 +177,10 @@ def test_kernel(seed, kind, rows, columns, kernel, gamma, strength, first, secon
     rng = np.random.default_rng(seed)
     X, s, y = sample(rng, kind, rows, columns)
     chosen = {"kernel": kernel, "gamma": gamma, "degree": 2, "coef0": 0.5, "strength": strength, **partition(kind)}
-    model = ob.ObliviousKernel(**chosen).fit(X, sensitive_features=s)
-    cells = cells_of(kind, s, ob.ObliviousRidge(**chosen).fit(X, y, sensitive_features=s), slice(None))
+    model = ob.ObliviousKernel(**({"standardize": False} | chosen)).fit(X, sensitive_features=s)
+    cells = cells_of(
+        kind, s, ob.ObliviousRidge(**({"standardize": False} | chosen)).fit(X, y, sensitive_features=s), slice(None)
+    )
     a, b = rng.permutation(rows)[:7], rng.permutation(rows)[:5]
     points = rng.normal(size=X.shape)
     rows_a = (points[a], cells[a] if first else None)
@@ -207,9 +209,11 @@ def test_linear_ridge_on_all_features_is_oblivious_ridge(seed, kind, kernel, str
     X, s, y = sample(np.random.default_rng(seed), kind, 24, 2)
     chosen = {"kernel": kernel, "gamma": 2.0, "strength": strength, **partition(kind)}
     new = X + 0.1
-    features = ob.ObliviousTransformer(n_components=100, **chosen).fit(X, sensitive_features=s)
+    features = ob.ObliviousTransformer(n_components=100, **({"standardize": False} | chosen)).fit(
+        X, sensitive_features=s
+    )
     linear = Ridge(0.3, fit_intercept=False).fit(features.transform(X, sensitive_features=s), y)
-    exact = ob.ObliviousRidge(alpha=0.3, **chosen).fit(X, y, sensitive_features=s)
+    exact = ob.ObliviousRidge(alpha=0.3, **({"standardize": False} | chosen)).fit(X, y, sensitive_features=s)
     plain, both = kernel_matrix(kernel, 2.0, X, X), np.vstack([X, new])
     within = rounding_of_entries(kernel, 2.0, both) * np.sqrt(np.linalg.cond(plain)) * condition(plain, 0.3)
     for rows in (X, new):
@@ -221,23 +225,29 @@ def test_linear_ridge_on_all_features_is_oblivious_ridge(seed, kind, kernel, str
 def test_gamma_scale_is_that_of_scikit_learn():
     X = np.random.default_rng(0).normal(size=(30, 4)) * [1, 2, 3, 4]
     expected = kernel_matrix("rbf", 1 / (4 * X.var()), X, X)
-    np.testing.assert_allclose(ob.ObliviousKernel().fit(X).matrix(X), expected, atol=1e-12)
+    np.testing.assert_allclose(ob.ObliviousKernel(standardize=False).fit(X).matrix(X), expected, atol=1e-12)
 
 
 def test_kernels_add_and_multiply():
     X = np.random.default_rng(0).normal(size=(10, 2))
     kernel = (ob.Kernel("rbf", gamma=2) + 0.5 * ob.Kernel("linear")) * ob.Kernel("poly", degree=2, gamma=1, coef0=0.5)
     expected = (kernel_matrix("rbf", 2, X, X) + 0.5 * X @ X.T) * kernel_matrix("poly", 1, X, X)
-    np.testing.assert_allclose(ob.ObliviousKernel(kernel=kernel).fit(X).matrix(X), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        ob.ObliviousKernel(standardize=False, kernel=kernel).fit(X).matrix(X), expected, atol=1e-12
+    )
 
 
 def test_numbers_of_numpy_are_numbers():
     """As a search over np.arange gives them."""
     X = np.random.default_rng(0).normal(size=(10, 2))
     chosen = {"degree": np.int64(2), "gamma": np.float32(0.5), "coef0": np.int32(1)}
-    expected = ob.ObliviousKernel(kernel="poly", degree=2, gamma=0.5, coef0=1.0).fit(X).matrix(X)
-    np.testing.assert_array_equal(ob.ObliviousKernel(kernel="poly", **chosen).fit(X).matrix(X), expected)
-    np.testing.assert_array_equal(ob.ObliviousKernel(kernel=ob.Kernel("poly", **chosen)).fit(X).matrix(X), expected)
+    expected = ob.ObliviousKernel(standardize=False, kernel="poly", degree=2, gamma=0.5, coef0=1.0).fit(X).matrix(X)
+    np.testing.assert_array_equal(
+        ob.ObliviousKernel(kernel="poly", **({"standardize": False} | chosen)).fit(X).matrix(X), expected
+    )
+    np.testing.assert_array_equal(
+        ob.ObliviousKernel(standardize=False, kernel=ob.Kernel("poly", **chosen)).fit(X).matrix(X), expected
+    )
 
 
 def spread(values, group):
@@ -252,8 +262,12 @@ def test_before_and_after_the_means_of_predictions(mode, strength, table):
     X, s, y = table
     half = np.arange(60) % 2 == 0
     keywords = {"sensitive_features": s, "reference_rows": half}
-    plain = ob.ObliviousRidge(mode="plain", alpha=0.1).fit(X, y, **keywords).predict(X, sensitive_features=s)
-    model = ob.ObliviousRidge(mode=mode, strength=strength, alpha=0.1).fit(X, y, **keywords)
+    plain = (
+        ob.ObliviousRidge(standardize=False, mode="plain", alpha=0.1)
+        .fit(X, y, **keywords)
+        .predict(X, sensitive_features=s)
+    )
+    model = ob.ObliviousRidge(standardize=False, mode=mode, strength=strength, alpha=0.1).fit(X, y, **keywords)
     predictions = model.predict(X, sensitive_features=s)
     before, after = spread(plain[half], s[half]), spread(predictions[half], s[half])
     assert before > 0.1
@@ -265,12 +279,14 @@ def test_before_and_after_the_means_of_predictions(mode, strength, table):
 
 def test_before_and_after_the_means_of_features(table):
     X, s, _ = table
-    plain = ob.ObliviousTransformer(n_components=20, strength=0.0).fit_transform(X, sensitive_features=s)
-    features = ob.ObliviousTransformer(n_components=20).fit_transform(X, sensitive_features=s)
+    plain = ob.ObliviousTransformer(standardize=False, n_components=20, strength=0.0).fit_transform(
+        X, sensitive_features=s
+    )
+    features = ob.ObliviousTransformer(standardize=False, n_components=20).fit_transform(X, sensitive_features=s)
     assert spread(plain, s) > 0.1
     assert spread(features, s) < 1e-10
     np.testing.assert_allclose(plain.mean(0), features.mean(0), atol=1e-12)
-    unaware = ob.ObliviousTransformer(n_components=20).fit_transform(X)
+    unaware = ob.ObliviousTransformer(standardize=False, n_components=20).fit_transform(X)
     np.testing.assert_allclose(plain, unaware, atol=1e-12)
 
 
@@ -295,18 +311,20 @@ def test_offsets_are_the_means_of_out_of_fold_scores(table):
 
 
 WEIGHTED = {
-    "oblivious": ob.ObliviousRidge(),
-    "m-oblivious": ob.ObliviousRidge(mode="m-oblivious", strength=0.5),
-    "plain": ob.ObliviousRidge(mode="plain"),
-    "intercept": ob.ObliviousRidge(fit_intercept=True),
-    "m-oblivious intercept": ob.ObliviousRidge(mode="m-oblivious", fit_intercept=True),
+    "oblivious": ob.ObliviousRidge(standardize=False),
+    "m-oblivious": ob.ObliviousRidge(standardize=False, mode="m-oblivious", strength=0.5),
+    "plain": ob.ObliviousRidge(standardize=False, mode="plain"),
+    "intercept": ob.ObliviousRidge(standardize=False, fit_intercept=True),
+    "m-oblivious intercept": ob.ObliviousRidge(standardize=False, mode="m-oblivious", fit_intercept=True),
     "standardized": ob.ObliviousRidge(standardize=True, gamma="median"),
-    "explicit": ob.ObliviousRidge(n_components=9),
+    "explicit": ob.ObliviousRidge(standardize=False, n_components=9),
     "explicit m-oblivious": ob.ObliviousRidge(n_components=9, mode="m-oblivious", standardize=True),
-    "explicit intercept": ob.ObliviousRidge(n_components=9, landmarks="uniform", fit_intercept=True, gamma="median"),
-    "transformer": ob.ObliviousTransformer(n_components=200),
+    "explicit intercept": ob.ObliviousRidge(
+        standardize=False, n_components=9, landmarks="uniform", fit_intercept=True, gamma="median"
+    ),
+    "transformer": ob.ObliviousTransformer(standardize=False, n_components=200),
     "transformer with landmarks": ob.ObliviousTransformer(n_components=9, standardize=True),
-    "kernel": ob.ObliviousKernel(),
+    "kernel": ob.ObliviousKernel(standardize=False),
     "kernel standardized": ob.ObliviousKernel(standardize=True, gamma="median"),
     "offset": ob.Offset(Ridge()),
     "offset classifier": ob.Offset(LogisticRegression(tol=1e-12, max_iter=2000, solver="newton-cholesky")),

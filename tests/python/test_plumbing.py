@@ -28,7 +28,7 @@ CV = KFold(3, shuffle=True, random_state=0)
 
 
 def ridge(**kwargs):
-    return ob.ObliviousRidge(alpha=0.1, gamma=0.5, **kwargs)
+    return ob.ObliviousRidge(alpha=0.1, gamma=0.5, **({"standardize": False} | kwargs))
 
 
 def explicit(**kwargs):
@@ -36,7 +36,9 @@ def explicit(**kwargs):
 
 
 def featured(**kwargs):
-    return make_pipeline(ob.ObliviousTransformer(gamma=0.5, n_components=20, **kwargs), Ridge(0.1))
+    return make_pipeline(
+        ob.ObliviousTransformer(gamma=0.5, n_components=20, **({"standardize": False} | kwargs)), Ridge(0.1)
+    )
 
 
 def offset(**kwargs):
@@ -48,7 +50,7 @@ def free(**kwargs):
 
 
 def path(strength=1.0, **kwargs):
-    return ob.ObliviousRidgeCV(gamma=0.5, gammas=None, strengths=(strength,), **kwargs)
+    return ob.ObliviousRidgeCV(gamma=0.5, gammas=None, strengths=(strength,), **({"standardize": False} | kwargs))
 
 
 LEARNERS = [ridge, explicit, featured, offset, path]
@@ -178,11 +180,13 @@ def test_reference_rows_are_routed_to_those_that_take_them(table, routing):
     direct = ridge().fit(StandardScaler().fit_transform(X), y, sensitive_features=s, reference_rows=mask)
     np.testing.assert_array_equal(model[-1].dual_coef_, direct.dual_coef_)
     features = featured().fit(X, y, sensitive_features=s, reference_rows=mask)[0]
-    direct = ob.ObliviousTransformer(gamma=0.5, n_components=20).fit(X, sensitive_features=s, reference_rows=mask)
+    direct = ob.ObliviousTransformer(standardize=False, gamma=0.5, n_components=20).fit(
+        X, sensitive_features=s, reference_rows=mask
+    )
     np.testing.assert_array_equal(
         features.transform(X, sensitive_features=s), direct.transform(X, sensitive_features=s)
     )
-    for estimator in (ob.Offset(Ridge()), ob.ObliviousKernel()):
+    for estimator in (ob.Offset(Ridge()), ob.ObliviousKernel(standardize=False)):
         assert "reference_rows" not in str(estimator.get_metadata_routing())
 
 
@@ -190,9 +194,19 @@ def test_requests_name_only_what_the_methods_take():
     """A request that a method cannot serve ends in a TypeError deep inside a search."""
     import inspect
 
-    estimators = (ob.ObliviousRidge(), ob.ObliviousRidgeCV(), ob.ObliviousSVC(), ob.ObliviousLogistic())
+    estimators = (
+        ob.ObliviousRidge(standardize=False),
+        ob.ObliviousRidgeCV(standardize=False),
+        ob.ObliviousSVC(standardize=False),
+        ob.ObliviousLogistic(standardize=False),
+    )
     methods = ("fit", "predict", "transform", "fit_transform", "score", "decision_function", "predict_proba")
-    for estimator in (*estimators, ob.ObliviousTransformer(), ob.ObliviousKernel(), ob.Offset(Ridge())):
+    for estimator in (
+        *estimators,
+        ob.ObliviousTransformer(standardize=False),
+        ob.ObliviousKernel(standardize=False),
+        ob.Offset(Ridge()),
+    ):
         for method in methods:
             if not hasattr(type(estimator), method):
                 continue
@@ -204,7 +218,11 @@ def test_requests_name_only_what_the_methods_take():
 @pytest.mark.usefixtures("routing")
 def test_decisions_are_routed(table):
     X, s, y = table
-    for learner in (ob.Offset(LogisticRegression()), ob.ObliviousSVC(), ob.ObliviousLogistic()):
+    for learner in (
+        ob.Offset(LogisticRegression()),
+        ob.ObliviousSVC(standardize=False),
+        ob.ObliviousLogistic(standardize=False),
+    ):
         model = make_pipeline(StandardScaler(), learner).fit(X, y > 0, sensitive_features=s)
         assert model.decision_function(X, sensitive_features=s).shape == (60,)
     assert model.predict_proba(X, sensitive_features=s).shape == (60, 2)
@@ -239,7 +257,7 @@ def test_every_kind_of_s_is_equal(kind, table):
         (ridge(), "predict"),
         (ridge(mode="m-oblivious"), "predict"),
         (path(), "predict"),
-        (ob.ObliviousTransformer(n_components=9), "transform"),
+        (ob.ObliviousTransformer(standardize=False, n_components=9), "transform"),
         (offset(), "predict"),
     ],
 )
@@ -252,7 +270,11 @@ def test_s_missing_at_prediction_names_three_remedies(model, verb, table):
 
 def test_s_missing_in_a_decision(table):
     X, s, y = table
-    for model in (ob.Offset(LogisticRegression()), ob.ObliviousSVC(), ob.ObliviousLogistic()):
+    for model in (
+        ob.Offset(LogisticRegression()),
+        ob.ObliviousSVC(standardize=False),
+        ob.ObliviousLogistic(standardize=False),
+    ):
         model.fit(X, y > 0, sensitive_features=s)
         for method in (model.predict, model.decision_function):
             with pytest.raises(ob.InvalidInputError, match=REMEDIES):
@@ -295,7 +317,7 @@ def test_names_are_lost_after_a_scaler_unless_it_keeps_them(joined):
 
 def test_column_transformer_with_s_as_a_column(joined):
     X, _ = joined
-    transformer = ob.ObliviousTransformer(n_components=10, sensitive_feature_ids=["group"])
+    transformer = ob.ObliviousTransformer(standardize=False, n_components=10, sensitive_feature_ids=["group"])
     both = make_column_transformer((transformer, ["a", "b", "group"]), remainder="passthrough")
     out = both.fit_transform(X)
     assert out.shape == (60, 11)
@@ -306,10 +328,12 @@ def test_column_transformer_with_s_as_a_column(joined):
 @pytest.mark.usefixtures("routing")
 def test_column_transformer_with_routing(table):
     X, s, _ = table
-    both = ColumnTransformer([("oblivious", ob.ObliviousTransformer(n_components=10), ["a", "b"])])
+    both = ColumnTransformer([("oblivious", ob.ObliviousTransformer(standardize=False, n_components=10), ["a", "b"])])
     out = both.fit_transform(X, sensitive_features=s)
     np.testing.assert_array_equal(out, both.transform(X, sensitive_features=s))
-    direct = ob.ObliviousTransformer(n_components=10).fit_transform(X[["a", "b"]], sensitive_features=s)
+    direct = ob.ObliviousTransformer(standardize=False, n_components=10).fit_transform(
+        X[["a", "b"]], sensitive_features=s
+    )
     np.testing.assert_array_equal(out, direct)
     with pytest.raises(ob.InvalidInputError, match=REMEDIES):
         both.transform(X)
@@ -317,7 +341,7 @@ def test_column_transformer_with_routing(table):
 
 def test_fit_transform_is_fit_then_transform(table, joined):
     X, s, _ = table
-    transformer = ob.ObliviousTransformer(n_components=10)
+    transformer = ob.ObliviousTransformer(standardize=False, n_components=10)
     out = transformer.fit_transform(X, sensitive_features=s)
     np.testing.assert_array_equal(out, transformer.fit(X, sensitive_features=s).transform(X, sensitive_features=s))
     np.testing.assert_array_equal(out, clone(transformer).set_params(sensitive_feature_ids=3).fit_transform(joined[0]))
@@ -333,9 +357,13 @@ def test_fit_transform_is_fit_then_transform(table, joined):
 def test_set_output(container, frame, inside, table, joined):
     X, s, _ = table
     if inside:
-        transformer, X, keywords = ob.ObliviousTransformer(n_components=4, sensitive_feature_ids="group"), joined[0], {}
+        transformer, X, keywords = (
+            ob.ObliviousTransformer(standardize=False, n_components=4, sensitive_feature_ids="group"),
+            joined[0],
+            {},
+        )
     else:
-        transformer, keywords = ob.ObliviousTransformer(n_components=4), {"sensitive_features": s}
+        transformer, keywords = ob.ObliviousTransformer(standardize=False, n_components=4), {"sensitive_features": s}
     expected = clone(transformer).fit_transform(X, **keywords)
     transformer.set_output(transform=container)
     for out in (transformer.fit_transform(X, **keywords), transformer.transform(X, **keywords)):
@@ -365,11 +393,11 @@ EVERY = [
     ridge(),
     ridge(mode="m-oblivious", fit_intercept=True, strength=0.5),
     explicit(mode="m-oblivious", landmarks="k-means++"),
-    ob.ObliviousTransformer(n_components=9),
-    ob.ObliviousKernel(),
+    ob.ObliviousTransformer(standardize=False, n_components=9),
+    ob.ObliviousKernel(standardize=False),
     free(eta=2.0),
-    ob.ObliviousSVC(gamma=0.5, threshold="base-rate"),
-    ob.ObliviousLogistic(gamma=0.5, n_components=20, mode="m-oblivious"),
+    ob.ObliviousSVC(standardize=False, gamma=0.5, threshold="base-rate"),
+    ob.ObliviousLogistic(standardize=False, gamma=0.5, n_components=20, mode="m-oblivious"),
     path(),
     offset(),
 ]

@@ -28,7 +28,7 @@ def sample(rows=25, seed=1):
 
 def inner_products(mode, gamma, strength, X, s, w):
     """The matrix that the mode learns from, all rows estimating."""
-    kernel = ob.ObliviousKernel(gamma=gamma, strength=strength if mode == "oblivious" else 0.0)
+    kernel = ob.ObliviousKernel(standardize=False, gamma=gamma, strength=strength if mode == "oblivious" else 0.0)
     matrix = kernel.fit(X, sensitive_features=s, sample_weight=w).matrix(X, s)
     if mode != "sensitive-free":
         return matrix
@@ -69,7 +69,7 @@ def test_the_path_is_that_of_refits(mode, intercept, weighted):
     """Without each row in turn (one of its occurrences, if its weight is larger), the conditional means held fixed."""
     X, s, y, w = sample()
     w = w if weighted else np.ones(25)
-    model = ob.ObliviousRidgeCV(mode=mode, fit_intercept=intercept, **GRID)
+    model = ob.ObliviousRidgeCV(mode=mode, fit_intercept=intercept, **({"standardize": False} | GRID))
     path = model.fit(X, y, sensitive_features=s, sample_weight=w).path_
     assert len(path) == 24
     for point in path.itertuples():
@@ -96,9 +96,13 @@ def test_the_path_is_that_of_refits(mode, intercept, weighted):
 @pytest.mark.parametrize("mode", MODES)
 def test_the_error_is_that_of_the_predictions(mode):
     X, s, y, w = sample()
-    model = ob.ObliviousRidgeCV(mode=mode, **GRID).fit(X, y, sensitive_features=s, sample_weight=w)
+    model = ob.ObliviousRidgeCV(mode=mode, **({"standardize": False} | GRID)).fit(
+        X, y, sensitive_features=s, sample_weight=w
+    )
     for point in model.path_.itertuples():
-        one = ob.ObliviousRidge(mode=mode, gamma=point.gamma, alpha=point.alpha, strength=point.strength)
+        one = ob.ObliviousRidge(
+            standardize=False, mode=mode, gamma=point.gamma, alpha=point.alpha, strength=point.strength
+        )
         one.fit(X, y, sensitive_features=s, sample_weight=w)
         residuals = y - one.predict(X, sensitive_features=s)
         assert point.error == pytest.approx(np.sqrt(np.average(residuals**2, weights=w)), rel=1e-9)
@@ -110,13 +114,15 @@ def test_the_error_is_that_of_the_predictions(mode):
 )
 def test_the_best_of_the_largest_strength_is_fitted(mode, settings):
     X, s, y, w = sample(60)
-    model = ob.ObliviousRidgeCV(mode=mode, **GRID, **settings).fit(X, y, sensitive_features=s, sample_weight=w)
+    model = ob.ObliviousRidgeCV(mode=mode, **GRID, **({"standardize": False} | settings)).fit(
+        X, y, sensitive_features=s, sample_weight=w
+    )
     path = model.path_
     assert model.strength_ == model.strength == 1.0
     best = path[path["strength"] == 1.0]["left_out_error"].idxmin()
     assert model.best_index_ == best
     assert (model.gamma_, model.alpha_) == (path["gamma"][best], path["alpha"][best])
-    one = ob.ObliviousRidge(mode=mode, gamma=model.gamma_, alpha=model.alpha_, **settings)
+    one = ob.ObliviousRidge(mode=mode, gamma=model.gamma_, alpha=model.alpha_, **({"standardize": False} | settings))
     one.fit(X, y, sensitive_features=s, sample_weight=w)
     np.testing.assert_array_equal(model.predict(X, sensitive_features=s), one.predict(X, sensitive_features=s))
     assert model.cells_ == one.cells_ and model.solver_ == one.solver_
@@ -126,7 +132,7 @@ def test_the_best_of_the_largest_strength_is_fitted(mode, settings):
 class TestWhatIsTried:
     def test_every_combination_once_and_in_order(self):
         X, s, y, _ = sample()
-        path = ob.ObliviousRidgeCV(**GRID).fit(X, y, sensitive_features=s).path_
+        path = ob.ObliviousRidgeCV(**({"standardize": False} | GRID)).fit(X, y, sensitive_features=s).path_
         assert isinstance(path, pd.DataFrame) and list(path.columns) == COLUMNS
         expected = [(g, t, a) for g in GRID["gammas"] for t in GRID["strengths"] for a in GRID["alphas"]]
         assert [tuple(row) for row in path[["gamma", "strength", "alpha"]].to_numpy()] == expected
@@ -134,7 +140,7 @@ class TestWhatIsTried:
 
     def test_by_default(self):
         X, s, y, _ = sample()
-        path = ob.ObliviousRidgeCV(gamma=0.5).fit(X, y, sensitive_features=s).path_
+        path = ob.ObliviousRidgeCV(standardize=False, gamma=0.5).fit(X, y, sensitive_features=s).path_
         assert path["alpha"].unique().tolist() == [4.0**k for k in range(-10, 6)]
         assert path["gamma"].unique().tolist() == [0.5 * multiple for multiple in (0.0625, 0.25, 1, 4, 16)]
         assert path["strength"].unique().tolist() == [1.0]
@@ -142,42 +148,48 @@ class TestWhatIsTried:
     def test_gamma_by_rule(self):
         X, s, y, _ = sample()
         scale = 1 / (3 * X.var())
-        model = ob.ObliviousRidgeCV(gammas=None).fit(X, y, sensitive_features=s)
+        model = ob.ObliviousRidgeCV(standardize=False, gammas=None).fit(X, y, sensitive_features=s)
         assert model.gamma_ == pytest.approx(scale) and len(model.path_) == 16
-        model = ob.ObliviousRidgeCV(gammas="auto").fit(X, y, sensitive_features=s)
+        model = ob.ObliviousRidgeCV(standardize=False, gammas="auto").fit(X, y, sensitive_features=s)
         np.testing.assert_allclose(model.path_["gamma"].unique(), scale * np.array([0.0625, 0.25, 1, 4, 16]))
 
     @pytest.mark.parametrize("kernel", ["linear", ob.Kernel("linear"), "2 * linear"])
     def test_linear_kernels_have_no_gamma(self, kernel):
         X, s, y, _ = sample()
-        model = ob.ObliviousRidgeCV(kernel=kernel).fit(X, y, sensitive_features=s)
+        model = ob.ObliviousRidgeCV(standardize=False, kernel=kernel).fit(X, y, sensitive_features=s)
         assert model.gamma_ is None and model.path_["gamma"].isna().all() and len(model.path_) == 16
 
     def test_all_gammas_of_a_sum_are_multiplied(self):
         X, s, y, _ = sample()
-        model = ob.ObliviousRidgeCV(kernel="rbf(gamma=0.5) + laplacian(gamma=0.1)").fit(X, y, sensitive_features=s)
+        model = ob.ObliviousRidgeCV(standardize=False, kernel="rbf(gamma=0.5) + laplacian(gamma=0.1)").fit(
+            X, y, sensitive_features=s
+        )
         assert model.gamma_ is None and len(model.path_) == 5 * 16
         multiple = (0.0625, 0.25, 1, 4, 16)[model.best_index_ // 16]
         kernel = f"rbf(gamma={0.5 * multiple}) + laplacian(gamma={0.1 * multiple})"
-        one = ob.ObliviousRidge(kernel=kernel, alpha=model.alpha_).fit(X, y, sensitive_features=s)
+        one = ob.ObliviousRidge(standardize=False, kernel=kernel, alpha=model.alpha_).fit(X, y, sensitive_features=s)
         np.testing.assert_allclose(model.predict(X, sensitive_features=s), one.predict(X, sensitive_features=s))
 
     def test_the_largest_strength_is_not_always_one(self):
         X, s, y, _ = sample()
-        model = ob.ObliviousRidgeCV(strengths=[0.6, 0.2], gammas=None).fit(X, y, sensitive_features=s)
+        model = ob.ObliviousRidgeCV(standardize=False, strengths=[0.6, 0.2], gammas=None).fit(
+            X, y, sensitive_features=s
+        )
         assert model.strength_ == 0.6 and model.path_["strength"][model.best_index_] == 0.6
-        one = ob.ObliviousRidge(strength=0.6, alpha=model.alpha_).fit(X, y, sensitive_features=s)
+        one = ob.ObliviousRidge(standardize=False, strength=0.6, alpha=model.alpha_).fit(X, y, sensitive_features=s)
         np.testing.assert_array_equal(model.predict(X, sensitive_features=s), one.predict(X, sensitive_features=s))
 
     def test_arrays_will_do(self):
         X, s, y, _ = sample()
-        lists = ob.ObliviousRidgeCV(**GRID).fit(X, y, sensitive_features=s)
-        arrays = ob.ObliviousRidgeCV(**{name: np.array(values) for name, values in GRID.items()})
+        lists = ob.ObliviousRidgeCV(**({"standardize": False} | GRID)).fit(X, y, sensitive_features=s)
+        arrays = ob.ObliviousRidgeCV(
+            **({"standardize": False} | {name: np.array(values) for name, values in GRID.items()})
+        )
         pd.testing.assert_frame_equal(arrays.fit(X, y, sensitive_features=s).path_, lists.path_)
 
     def test_without_s_it_is_plain(self):
         X, s, y, _ = sample()
-        model = ob.ObliviousRidgeCV(**GRID | {"strengths": (1.0,)}).fit(X, y)
+        model = ob.ObliviousRidgeCV(**({"standardize": False} | GRID | {"strengths": (1.0,)})).fit(X, y)
         plain = clone(model).set_params(mode="plain").fit(X, y, sensitive_features=s)
         np.testing.assert_allclose(model.predict(X), plain.predict(X), rtol=1e-10, atol=1e-12)
 
@@ -187,7 +199,9 @@ def test_many_penalties_are_as_exact_as_few():
     X, s, y, w = sample(40)
     few, many = [0.01, 1.0], np.geomspace(0.01, 1.0, 21)
     paths = [
-        ob.ObliviousRidgeCV(gammas=[0.3], alphas=alphas).fit(X, y, sensitive_features=s, sample_weight=w).path_
+        ob.ObliviousRidgeCV(standardize=False, gammas=[0.3], alphas=alphas)
+        .fit(X, y, sensitive_features=s, sample_weight=w)
+        .path_
         for alphas in (few, many)
     ]
     np.testing.assert_allclose(paths[1].iloc[[0, 20]].to_numpy(), paths[0].to_numpy(), rtol=1e-8)
@@ -195,7 +209,11 @@ def test_many_penalties_are_as_exact_as_few():
 
 def test_leaking_lowers_the_error():
     X, s, y, _ = sample(200)
-    path = ob.ObliviousRidgeCV(gammas=[0.2], strengths=(0.0, 0.5, 1.0)).fit(X, y, sensitive_features=s).path_
+    path = (
+        ob.ObliviousRidgeCV(standardize=False, gammas=[0.2], strengths=(0.0, 0.5, 1.0))
+        .fit(X, y, sensitive_features=s)
+        .path_
+    )
     best = path.loc[path.groupby("strength")["left_out_error"].idxmin()]
     assert (np.diff(best["left_out_error"]) > 0).all()
     assert (np.diff(best["correlation_ratio"]) < 0).all()
@@ -207,12 +225,12 @@ def test_leaking_lowers_the_error():
 def test_landmarks_go_by_generalised_cross_validation(mode, intercept):
     X, s, y, w = sample(60)
     settings = {"mode": mode, "gamma": 0.3, "n_components": 15, "fit_intercept": intercept}
-    model = ob.ObliviousRidgeCV(alphas=[0.01, 0.1, 1.0], strengths=(0.5, 1.0), **settings)
+    model = ob.ObliviousRidgeCV(alphas=[0.01, 0.1, 1.0], strengths=(0.5, 1.0), **({"standardize": False} | settings))
     path = model.fit(X, y, sensitive_features=s, sample_weight=w).path_
     assert list(path.columns) == COLUMNS and path["left_out_error"].isna().all() and path["gamma"].isna().all()
     assert model.best_index_ == path[path["strength"] == 1.0]["gcv"].idxmin() and model.n_components_ == 15
     for number, point in enumerate(path.itertuples()):
-        one = ob.ObliviousRidge(alpha=point.alpha, strength=point.strength, **settings)
+        one = ob.ObliviousRidge(alpha=point.alpha, strength=point.strength, **({"standardize": False} | settings))
         scores = one.fit(X, y, sensitive_features=s, sample_weight=w).predict(X, sensitive_features=s)
         assert point.error == pytest.approx(np.sqrt(np.average((y - scores) ** 2, weights=w)), rel=1e-9)
         assert (point.correlation_ratio, point.gap) == pytest.approx(dependence(scores, s, w), abs=1e-9)
@@ -224,7 +242,9 @@ def test_landmarks_go_by_generalised_cross_validation(mode, intercept):
 @pytest.mark.parametrize("intercept", [False, True])
 def test_all_rows_as_landmarks_have_the_gcv_of_the_exact_path(mode, intercept):
     X, s, y, w = sample(40)
-    model = ob.ObliviousRidgeCV(mode=mode, gamma=0.3, gammas=None, alphas=[0.1, 1.0], fit_intercept=intercept)
+    model = ob.ObliviousRidgeCV(
+        standardize=False, mode=mode, gamma=0.3, gammas=None, alphas=[0.1, 1.0], fit_intercept=intercept
+    )
     exact = clone(model).fit(X, y, sensitive_features=s, sample_weight=w).path_
     explicit = clone(model).set_params(n_components=40).fit(X, y, sensitive_features=s, sample_weight=w).path_
     shared = ["strength", "alpha", "error", "gcv", "expected"]
@@ -233,7 +253,7 @@ def test_all_rows_as_landmarks_have_the_gcv_of_the_exact_path(mode, intercept):
 
 def test_sensitive_free_needs_no_s():
     X, s, y, _ = sample(60)
-    model = ob.ObliviousRidgeCV(mode="sensitive-free").fit(X, y, sensitive_features=s)
+    model = ob.ObliviousRidgeCV(standardize=False, mode="sensitive-free").fit(X, y, sensitive_features=s)
     scores = model.predict(X)
     np.testing.assert_array_equal(scores, model.predict(X, sensitive_features=s))
     assert dependence(scores, s, np.ones(60))[1] < 1e-9
@@ -241,7 +261,7 @@ def test_sensitive_free_needs_no_s():
 
 def test_copies_and_files(tmp_path):
     X, s, y, _ = sample(60)
-    model = ob.ObliviousRidgeCV(**GRID).fit(X, y, sensitive_features=s)
+    model = ob.ObliviousRidgeCV(**({"standardize": False} | GRID)).fit(X, y, sensitive_features=s)
     expected = model.predict(X, sensitive_features=s)
     for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
         np.testing.assert_array_equal(twin.predict(X, sensitive_features=s), expected)
@@ -258,8 +278,8 @@ def test_copies_and_files(tmp_path):
 def test_at_home_in_scikit_learn():
     X, s, y, _ = sample(60)
     frame = pd.DataFrame(X, columns=list("abc")).assign(group=s)
-    inside = ob.ObliviousRidgeCV(sensitive_feature_ids="group", gammas=None)
-    apart = ob.ObliviousRidgeCV(gammas=None).fit(X, y, sensitive_features=s)
+    inside = ob.ObliviousRidgeCV(standardize=False, sensitive_feature_ids="group", gammas=None)
+    apart = ob.ObliviousRidgeCV(standardize=False, gammas=None).fit(X, y, sensitive_features=s)
     np.testing.assert_array_equal(inside.fit(frame, y).predict(frame), apart.predict(X, sensitive_features=s))
     assert np.isfinite(cross_val_score(inside, frame, y, cv=3, error_score="raise")).all()
     with sklearn.config_context(enable_metadata_routing=True):
@@ -284,7 +304,7 @@ def test_at_home_in_scikit_learn():
 )
 def test_bad_parameters(name, value, sentence, components):
     X, s, y, _ = sample()
-    model = ob.ObliviousRidgeCV(n_components=components, **{name: value})
+    model = ob.ObliviousRidgeCV(n_components=components, **({"standardize": False} | {name: value}))
     with pytest.raises(ob.InvalidInputError, match=sentence):
         model.fit(X, y, sensitive_features=s)
     assert not hasattr(model, "model_")
@@ -294,7 +314,7 @@ def test_bad_parameters(name, value, sentence, components):
 def test_bad_gammas(gamma):
     X, s, y, _ = sample()
     with pytest.raises(ob.InvalidInputError, match=r"gamma must be a positive .*number"):
-        ob.ObliviousRidgeCV(gammas=[1.0, gamma]).fit(X, y, sensitive_features=s)
+        ob.ObliviousRidgeCV(standardize=False, gammas=[1.0, gamma]).fit(X, y, sensitive_features=s)
 
 
 def test_what_does_not_go_together():
@@ -305,8 +325,8 @@ def test_what_does_not_go_together():
         ("must be plain, oblivious or sensitive-free.*got m-oblivious", {"n_components": 10, "mode": "m-oblivious"}),
     ):
         with pytest.raises(ob.InvalidInputError, match=sentence):
-            ob.ObliviousRidgeCV(**settings).fit(X, y, sensitive_features=s)
+            ob.ObliviousRidgeCV(**({"standardize": False} | settings)).fit(X, y, sensitive_features=s)
     with pytest.raises(ob.InvalidInputError, match="ObliviousRidgeCV requires y to be passed"):
-        ob.ObliviousRidgeCV().fit(X, None)
+        ob.ObliviousRidgeCV(standardize=False).fit(X, None)
     with pytest.raises(ValueError, match=r"y.*contains NaN"):
-        ob.ObliviousRidgeCV().fit(X, np.full(25, np.nan))
+        ob.ObliviousRidgeCV(standardize=False).fit(X, np.full(25, np.nan))

@@ -74,15 +74,6 @@ pub(super) static SETTINGS: &[Setting] = &[
         flag: Some("no-standardize"),
         kind: SettingKind::Switch,
         default: Literal::Switch(true),
-        // The estimators do not scale yet, and the program does.
-        exceptions: &[
-            (Fitter::Ridge, Literal::Switch(false)),
-            (Fitter::RidgeCv, Literal::Switch(false)),
-            (Fitter::Svc, Literal::Switch(false)),
-            (Fitter::Logistic, Literal::Switch(false)),
-            (Fitter::Transformer, Literal::Switch(false)),
-            (Fitter::Kernel, Literal::Switch(false)),
-        ],
         group: Group::Columns,
         help: &["Scale number columns of X to mean 0 and standard deviation 1."],
         used_by: &[
