@@ -129,6 +129,12 @@ pub enum Error {
         row: usize,
     },
 
+    /// A sensitive column that identifies rows.
+    #[error(
+        "sensitive column `{column}` has another value in each of {rows} rows, so it identifies rows and names no group; leave it out, group its values, or declare it continuous if it is a quantity"
+    )]
+    Identifier { column: String, rows: usize },
+
     /// The model needs sensitive values and got none.
     #[error(
         "the model was fitted with sensitive columns {columns} and needs them to predict; it reads them to take their influence out"

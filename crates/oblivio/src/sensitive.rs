@@ -1,6 +1,6 @@
 //! The sensitive features: any number of columns, categorical or continuous.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use oblivio_base::{Column, Error, Result, Values, nearest};
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,9 @@ pub enum Kind {
 pub(crate) const MOST_COLUMNS: usize = 256;
 /// Whole numbers with more distinct values than this are continuous unless the user says otherwise.
 const MOST_CATEGORIES: usize = 20;
+
+/// In smaller tables every row may well be a group of its own.
+const FEWEST_IDENTIFIED: usize = 30;
 
 impl Sensitive {
     /// Takes the columns of a table of `rows` rows.
@@ -133,6 +136,47 @@ impl Sensitive {
     }
 }
 
+impl Sensitive {
+    /// Refuses columns that identify rows: categories, or numbers that count up without a gap, that are another in every row. Columns
+    /// in `continuous` are quantities, whatever they look like.
+    pub(crate) fn check_identifiers(&self, continuous: &[String]) -> Result<()> {
+        let mut columns = self.columns.iter();
+        let found = columns.find(|column| !continuous.contains(&column.name) && identifies(column));
+        found.map_or(Ok(()), |column| {
+            Err(Error::Identifier {
+                column: column.name.clone(),
+                rows: self.rows,
+            })
+        })
+    }
+}
+
+/// Whether a column identifies the rows of a table that is not tiny.
+fn identifies(column: &Column) -> bool {
+    let rows = column.len();
+    if rows < FEWEST_IDENTIFIED {
+        return false;
+    }
+    match &column.values {
+        Values::Categories { codes, .. } => {
+            let distinct: HashSet<&u32> = codes.iter().collect();
+            distinct.len() == rows
+        }
+        Values::Numbers(values) => {
+            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+            // Whole numbers from the least on, each once.
+            let mut seen = vec![false; rows];
+            values.iter().all(|value| {
+                let place = value - least;
+                let is_new = place.fract() == 0.0
+                    && place < rows as f64
+                    && !std::mem::replace(&mut seen[place as usize], true);
+                is_new && value.fract() == 0.0
+            })
+        }
+    }
+}
+
 impl Kind {
     /// The kind of a column nobody spoke about: text, and whole numbers with at most 20 distinct values, are categorical.
     pub fn of(column: &Column) -> Self {
@@ -195,6 +239,37 @@ mod tests {
             Kind::of(&Column::texts("s", [Some("a")])),
             Kind::Categorical
         );
+    }
+
+    #[test]
+    fn columns_that_identify_rows_are_refused_by_name() {
+        let refused = |column: Column, continuous: &[String]| {
+            let rows = column.len();
+            let sensitive = Sensitive::new(vec![column], rows).unwrap();
+            sensitive.check_identifiers(continuous).is_err()
+        };
+        let names = |count: usize| (0..count).map(|k| format!("p{k}")).collect::<Vec<_>>();
+        let texts =
+            |names: &[String]| Column::texts("id", names.iter().map(|name| Some(name.as_str())));
+        let numbers = |count: i32, step: i32| {
+            Column::numbers(
+                "id",
+                (0..count)
+                    .map(|k| f64::from(1000 + step * (k * 7 % count)))
+                    .collect(),
+            )
+        };
+        assert!(refused(texts(&names(30)), &[]));
+        assert!(!refused(texts(&names(29)), &[]));
+        let mut twice = names(30);
+        twice[1] = twice[0].clone();
+        assert!(!refused(texts(&twice), &[]));
+        assert!(refused(numbers(30, 1), &[]));
+        assert!(!refused(numbers(30, 1), &["id".to_owned()]));
+        assert!(!refused(numbers(30, 2), &[]));
+        let mut missing = vec![f64::NAN];
+        missing.extend((0..40).map(f64::from));
+        assert!(!refused(Column::numbers("id", missing), &[]));
     }
 
     #[test]

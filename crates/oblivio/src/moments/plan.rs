@@ -97,6 +97,9 @@ impl Plan {
         let Sample {
             points, weights, ..
         } = sample;
+        sample
+            .sensitive
+            .check_identifiers(&settings.partition.continuous)?;
         if points.is_empty() {
             return Err(Error::TooFewRows {
                 what: "the table",

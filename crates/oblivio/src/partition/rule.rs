@@ -215,6 +215,15 @@ impl Policies {
             ..Self::default()
         }
     }
+
+    /// For cells that only a report uses: nothing is refused that can be placed.
+    pub(crate) fn for_report(self) -> Self {
+        Self {
+            category: UnseenCategory::Population,
+            range: OutOfRange::Clamp,
+            ..self
+        }
+    }
 }
 
 impl EmptyCell {
@@ -223,17 +232,6 @@ impl EmptyCell {
         match self {
             Self::Error => Self::Enclosing,
             other => other,
-        }
-    }
-}
-
-impl Policies {
-    /// For cells that only a report uses: nothing is refused that can be placed.
-    pub(crate) fn for_report(self) -> Self {
-        Self {
-            category: UnseenCategory::Population,
-            range: OutOfRange::Clamp,
-            ..self
         }
     }
 }
@@ -342,6 +340,7 @@ impl PartitionRule {
         table: &Sensitive,
         weights: Option<&[f64]>,
     ) -> Result<(Vec<f64>, usize)> {
+        table.check_identifiers(&self.continuous)?;
         let mut counting = weights.map_or(vec![1.0; table.len()], <[f64]>::to_vec);
         if self.policies.missing != Missing::SensitiveFree {
             return Ok((counting, 0));
