@@ -180,7 +180,7 @@ impl Role {
 
     /// What a target is: numbers of more than a few kinds are a score, all else is a label.
     pub fn of(column: &Column) -> Self {
-        match (&column.values, Kind::of(column)) {
+        match (&column.values, Kind::of_target(column)) {
             (Values::Numbers(_), Kind::Continuous) => Self::Score,
             _ => Self::Label,
         }

@@ -123,7 +123,7 @@ pub(super) fn positives(column: &Column, positive: Option<&str>) -> Option<Vec<b
     // Scores have thousands of values: they need not be made categories to see that they are not two.
     if let Values::Numbers(values) = &column.values
         && more_than_two(values)
-        && (positive.is_none() || Kind::of(column) == Kind::Continuous)
+        && (positive.is_none() || Kind::of_target(column) == Kind::Continuous)
     {
         return None;
     }
@@ -148,7 +148,7 @@ pub(super) fn check_positive<'c>(
         return Ok(());
     };
     let mut known = Vec::new();
-    for column in columns.filter(|column| Kind::of(column) == Kind::Categorical) {
+    for column in columns.filter(|column| Kind::of_target(column) == Kind::Categorical) {
         known.extend(column.sorted_levels());
         if known.iter().any(|level| level == positive) {
             return Ok(());

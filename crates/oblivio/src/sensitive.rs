@@ -27,7 +27,9 @@ pub enum Kind {
 /// The most sensitive columns: cells are combinations of their values.
 pub(crate) const MOST_COLUMNS: usize = 256;
 /// Whole numbers with more distinct values than this are continuous unless the user says otherwise.
-const MOST_CATEGORIES: usize = 20;
+const MOST_CATEGORIES: usize = 5;
+/// Targets that are whole numbers with more distinct values than this are quantities, not labels.
+const MOST_LABELS: usize = 20;
 
 /// In smaller tables every row may well be a group of its own.
 const FEWEST_IDENTIFIED: usize = 30;
@@ -178,11 +180,29 @@ fn identifies(column: &Column) -> bool {
 }
 
 impl Kind {
-    /// The kind of a column nobody spoke about: text, and whole numbers with at most 20 distinct values, are categorical.
+    /// The kind of a column nobody spoke about: text, and whole numbers with at most 5 distinct values, are categorical.
     pub fn of(column: &Column) -> Self {
         let mut guess = KindGuess::default();
         guess.update(column);
         guess.finish()
+    }
+
+    /// The kind of a target nobody spoke about: text, and whole numbers with at most 20 distinct values, are categorical.
+    pub fn of_target(column: &Column) -> Self {
+        let Values::Numbers(values) = &column.values else {
+            return Self::Categorical;
+        };
+        let mut distinct = BTreeSet::new();
+        let is_label = |value: &f64| {
+            distinct.insert((value + 0.0).to_bits());
+            value.fract() == 0.0 && distinct.len() <= MOST_LABELS
+        };
+        let mut known = values.iter().filter(|value| !value.is_nan());
+        if known.all(is_label) {
+            Self::Categorical
+        } else {
+            Self::Continuous
+        }
     }
 }
 
@@ -229,8 +249,12 @@ mod tests {
     #[test]
     fn kinds_by_default() {
         let whole = |count: i32| Column::numbers("s", (0..count).map(f64::from).collect());
-        assert_eq!(Kind::of(&whole(20)), Kind::Categorical);
-        assert_eq!(Kind::of(&whole(21)), Kind::Continuous);
+        assert_eq!(Kind::of(&whole(5)), Kind::Categorical);
+        assert_eq!(Kind::of(&whole(6)), Kind::Continuous);
+        assert_eq!(Kind::of_target(&whole(20)), Kind::Categorical);
+        assert_eq!(Kind::of_target(&whole(21)), Kind::Continuous);
+        let halves = Column::numbers("s", vec![0.5, 1.0, f64::NAN]);
+        assert_eq!(Kind::of_target(&halves), Kind::Continuous);
         assert_eq!(
             Kind::of(&Column::numbers("s", vec![0.5, 1.0])),
             Kind::Continuous

@@ -129,7 +129,7 @@ pub(super) fn utility(
     let mut told: Vec<(Told, Vec<Column>, Vec<Column>)> = Vec::new();
     match &held.target {
         Some(target) => {
-            let kind = Kind::of(target);
+            let kind = Kind::of_target(target);
             let told_ = Told {
                 column: target,
                 kind,

@@ -63,7 +63,7 @@ pub(super) static SETTINGS: &[Setting] = &[
         group: Group::Columns,
         help: &[
             "Sensitive features to read as categories; all others are then continuous.",
-            "By default text, booleans, and whole numbers with at most 20 distinct values.",
+            "By default text, booleans, and whole numbers with at most 5 distinct values.",
         ],
         used_by: ALL,
         ..PLAIN
