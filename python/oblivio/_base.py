@@ -23,6 +23,7 @@ from oblivio._input import (
     frame_of,
     keys,
     sensitive_columns,
+    warn,
 )
 from oblivio._kernels import Kernel, spelled
 from oblivio._oblivio import InvalidInputError
@@ -41,6 +42,8 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
 
     #: The name of the estimator in the table of settings.
     _fitter: ClassVar[str]
+    # What was said about new rows since the fit.
+    _said: set[str]
 
     # Requested wherever metadata routing is on, so that no set_*_request is needed.
     __metadata_request__fit: ClassVar = {
@@ -86,7 +89,16 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         self.control_feature_names_ = [name for name, _ in control]
         features.categorical = self._categorical(everything, positions)
         self._warn_without(sensitive)
+        self._said = set()
         return features, [*sensitive, *control]
+
+    def _warn_uses(self, uses: dict[str, int], remarks: dict[str, str] | None = None) -> None:
+        """Say how often new rows needed a policy, and what else there is to say: each kind once for each fit."""
+        said: set[str] = self.__dict__.setdefault("_said", set())
+        new = {case: times for case, times in uses.items() if times and case not in said}
+        others = {case: remark for case, remark in (remarks or {}).items() if case not in said}
+        said.update(new, others)
+        warn(list(others.values()), new)
 
     def _warn_without(self, sensitive: list[Any]) -> None:
         """Say that a fit without sensitive features removes nothing, unless that is what its parameters ask for."""

@@ -182,5 +182,5 @@ class ObliviousKernel(Saved, ObliviousEstimator):
             other_features, other_sensitive = self._read_new(X2, S2, "compute the matrix", needed=False)
             others = (other_features.table(), other_sensitive)
         matrix, uses = self.model_.matrix((features.table(), sensitive), others, self._progress())
-        warn([], uses)
+        self._warn_uses(uses)
         return matrix

@@ -158,7 +158,7 @@ sensitive_feature_ids, control_feature_ids, categorical_sensitive, random_state
         if self.model_ is None or sensitive is None:
             return scores
         less, uses = self.model_.apply(np.ascontiguousarray(scores), sensitive)
-        warn([], uses)
+        self._warn_uses(uses)
         return less
 
     def _inner(self, features: Features) -> Any:

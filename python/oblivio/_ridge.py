@@ -143,7 +143,7 @@ class Regression(RegressorMixin, Saved, Scored):  # type: ignore[misc]
             f"{endless} rows have intervals without end, because a cell holds too few rows for coverage {asked}; "
             "use fewer or larger cells, or less coverage"
         )
-        warn([remark] if endless else [], uses)
+        self._warn_uses(uses, {"endless": remark} if endless else {})
         return lower, upper, cells
 
     def score(

@@ -97,7 +97,7 @@ class Scored(ScoresOnClusters, Exported, ObliviousEstimator):
             X, sensitive_features, verb, needed=model.needs_sensitive, control_features=control_features
         )
         scores, _, uses = model.predict(features.table(), sensitive, self._progress())
-        warn([], uses)
+        self._warn_uses(uses)
         return scores
 
     def _renew(

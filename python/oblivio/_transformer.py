@@ -248,7 +248,7 @@ class ObliviousTransformer(
             X, sensitive_features, "transform", needed=needed, control_features=control_features
         )
         transformed, uses = self.model_.transform(features.table(), sensitive, self._progress())
-        warn([], uses)
+        self._warn_uses(uses)
         return transformed
 
     def fit_transform(

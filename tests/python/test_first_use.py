@@ -53,3 +53,22 @@ class TestNoSensitiveFeatures:
             warnings.simplefilter("always")
             model.partial_fit(X[:20], Y[:20]).partial_fit(X[20:], Y[20:])
         assert sum("no sensitive features" in str(found.message) for found in caught) == 1
+
+
+class TestWarningsOfNewRows:
+    def test_each_kind_is_said_once_for_each_fit(self):
+        S_text = np.array(["a", "b"])[S]
+        new = np.array(["a", "c"])[S]
+        model = ob.ObliviousRidge(handle_unknown="population").fit(X, Y, sensitive_features=S_text)
+
+        def said():
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                model.predict(X, sensitive_features=new)
+            return [str(found.message) for found in caught]
+
+        first = said()
+        assert len(first) == 1 and "rows have a sensitive category without reference rows" in first[0]
+        assert said() == []
+        model.fit(X, Y, sensitive_features=S_text)
+        assert said() == first
