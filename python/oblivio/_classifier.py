@@ -263,9 +263,9 @@ class ObliviousSVC(_ObliviousClassifier):
         Kernel, or an expression such as 'rbf(gamma=2) + linear'. linear, poly, rbf, laplacian, matern12, matern32 or
         matern52, or sums and products of them.
     n_components : int or None, default=None
-        Learn on this number of landmarks, in memory that rows do not add to. Without it a fit is exact, and its cost
-        grows with the square of the rows. With it the kernel has Nyström features of at most this number of landmarks,
-        and the cost grows with the rows.
+        Learn on this number of landmarks, for tables of any length. Memory does not grow with the rows. Without it a
+        fit is exact, and its cost grows with the square of the rows. With it the kernel has Nyström features of at most
+        this number of landmarks, and the cost grows with the rows.
     sensitive_feature_ids : names or positions, default=None
         Columns of X that are sensitive. They are not features.
     random_state : int, RandomState or None, default=None
@@ -353,8 +353,8 @@ class ObliviousSVC(_ObliviousClassifier):
         Columns of X to read as categories. By default text, booleans and categorical dtypes.
     categorical_sensitive : "auto" or names or positions, default="auto"
         Sensitive features to read as categories; all others are then continuous. By default text, booleans, and whole
-        numbers with at most 20 distinct values.
-    standardize : bool, default=False
+        numbers with at most 5 distinct values.
+    standardize : bool, default=True
         Scale number columns of X to mean 0 and standard deviation 1.
     verbose : bool, default=False
         Show a progress bar, if tqdm is installed.
@@ -427,7 +427,7 @@ class ObliviousSVC(_ObliviousClassifier):
         control_feature_ids: Any = None,
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
-        standardize: bool = False,
+        standardize: bool = True,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -512,9 +512,9 @@ class ObliviousLogistic(_ObliviousClassifier):
         Kernel, or an expression such as 'rbf(gamma=2) + linear'. linear, poly, rbf, laplacian, matern12, matern32 or
         matern52, or sums and products of them.
     n_components : int or None, default=None
-        Learn on this number of landmarks, in memory that rows do not add to. Without it a fit is exact, and its cost
-        grows with the square of the rows. With it the kernel has Nyström features of at most this number of landmarks,
-        and the cost grows with the rows.
+        Learn on this number of landmarks, for tables of any length. Memory does not grow with the rows. Without it a
+        fit is exact, and its cost grows with the square of the rows. With it the kernel has Nyström features of at most
+        this number of landmarks, and the cost grows with the rows.
     sensitive_feature_ids : names or positions, default=None
         Columns of X that are sensitive. They are not features.
     random_state : int, RandomState or None, default=None
@@ -594,8 +594,8 @@ class ObliviousLogistic(_ObliviousClassifier):
         Columns of X to read as categories. By default text, booleans and categorical dtypes.
     categorical_sensitive : "auto" or names or positions, default="auto"
         Sensitive features to read as categories; all others are then continuous. By default text, booleans, and whole
-        numbers with at most 20 distinct values.
-    standardize : bool, default=False
+        numbers with at most 5 distinct values.
+    standardize : bool, default=True
         Scale number columns of X to mean 0 and standard deviation 1.
     verbose : bool, default=False
         Show a progress bar, if tqdm is installed.
@@ -666,7 +666,7 @@ class ObliviousLogistic(_ObliviousClassifier):
         control_feature_ids: Any = None,
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
-        standardize: bool = False,
+        standardize: bool = True,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:

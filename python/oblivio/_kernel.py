@@ -78,8 +78,8 @@ class ObliviousKernel(Saved, ObliviousEstimator):
         Columns of X to read as categories. By default text, booleans and categorical dtypes.
     categorical_sensitive : "auto" or names or positions, default="auto"
         Sensitive features to read as categories; all others are then continuous. By default text, booleans, and whole
-        numbers with at most 20 distinct values.
-    standardize : bool, default=False
+        numbers with at most 5 distinct values.
+    standardize : bool, default=True
         Scale number columns of X to mean 0 and standard deviation 1.
     verbose : bool, default=False
         Show a progress bar, if tqdm is installed.
@@ -107,7 +107,7 @@ class ObliviousKernel(Saved, ObliviousEstimator):
         control_feature_ids: Any = None,
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
-        standardize: bool = False,
+        standardize: bool = True,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:

@@ -51,9 +51,9 @@ class Moments(ObliviousEstimator):
         Kernel, or an expression such as 'rbf(gamma=2) + linear'. linear, poly, rbf, laplacian, matern12, matern32 or
         matern52, or sums and products of them.
     n_components : int, default=256
-        Learn on this number of landmarks, in memory that rows do not add to. Without it a fit is exact, and its cost
-        grows with the square of the rows. With it the kernel has Nyström features of at most this number of landmarks,
-        and the cost grows with the rows.
+        Learn on this number of landmarks, for tables of any length. Memory does not grow with the rows. Without it a
+        fit is exact, and its cost grows with the square of the rows. With it the kernel has Nyström features of at most
+        this number of landmarks, and the cost grows with the rows.
     random_state : int, RandomState or None, default=None
         Seed of everything random. None is the seed 0.
 
@@ -97,7 +97,7 @@ class Moments(ObliviousEstimator):
         zero takes the mean 0, as the paper does.
     categorical_sensitive : "auto" or names or positions, default="auto"
         Sensitive features to read as categories; all others are then continuous. By default text, booleans, and whole
-        numbers with at most 20 distinct values.
+        numbers with at most 5 distinct values.
     """
 
     _fitter = "moments"

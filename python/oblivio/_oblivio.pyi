@@ -29,6 +29,7 @@ __all__ = [
     "cli_main",
     "drawn",
     "kind_of",
+    "settings",
     "simulate",
 ]
 

@@ -213,9 +213,9 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
         Kernel, or an expression such as 'rbf(gamma=2) + linear'. linear, poly, rbf, laplacian, matern12, matern32 or
         matern52, or sums and products of them.
     n_components : int or None, default=None
-        Learn on this number of landmarks, in memory that rows do not add to. Without it a fit is exact, and its cost
-        grows with the square of the rows. With it the kernel has Nyström features of at most this number of landmarks,
-        and the cost grows with the rows.
+        Learn on this number of landmarks, for tables of any length. Memory does not grow with the rows. Without it a
+        fit is exact, and its cost grows with the square of the rows. With it the kernel has Nyström features of at most
+        this number of landmarks, and the cost grows with the rows.
     sensitive_feature_ids : names or positions, default=None
         Columns of X that are sensitive. They are not features.
     random_state : int, RandomState or None, default=None
@@ -288,8 +288,8 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
         Columns of X to read as categories. By default text, booleans and categorical dtypes.
     categorical_sensitive : "auto" or names or positions, default="auto"
         Sensitive features to read as categories; all others are then continuous. By default text, booleans, and whole
-        numbers with at most 20 distinct values.
-    standardize : bool, default=False
+        numbers with at most 5 distinct values.
+    standardize : bool, default=True
         Scale number columns of X to mean 0 and standard deviation 1.
     verbose : bool, default=False
         Show a progress bar, if tqdm is installed.
@@ -353,7 +353,7 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
         control_feature_ids: Any = None,
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
-        standardize: bool = False,
+        standardize: bool = True,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:

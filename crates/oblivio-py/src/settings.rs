@@ -1,4 +1,4 @@
-//! Settings from Python: a dictionary of values by the names of the engine's table, and what is said of single columns and rows.
+//! Settings from Python: a dictionary of values by the names of the engine's table, and facts of single columns and rows.
 
 use oblivio::classes::ClassWeights;
 use oblivio::features::FeatureSettings;
@@ -55,7 +55,7 @@ fn values(entries: &Bound<'_, PyDict>) -> PyResult<SettingValues> {
     Ok(values)
 }
 
-/// What is said of single columns and rows.
+/// Facts of single columns and rows.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct About {

@@ -49,7 +49,7 @@ pub(crate) struct ColumnArgs {
         help_heading = "Columns"
     )]
     pub(crate) control: Vec<String>,
-    /// Let the sensitive columns be features, too; their influence is taken out of the score as that of the others is
+    /// Let the sensitive columns be features, too; their influence is removed like the influence of the others
     #[arg(long, requires = "sensitive", help_heading = "Columns")]
     pub(crate) keep_sensitive: bool,
     /// Feature columns (default: all that have no other role)
@@ -95,7 +95,7 @@ impl ReadArgs {
         }
     }
 
-    /// The rule with what is said of these sensitive columns; of the others, the user has said nothing that matters to it.
+    /// The rule with the kinds and bounds of these sensitive columns; the flags also name features.
     pub(crate) fn rule(&self, rule: PartitionRule, sensitive: &[String]) -> PartitionRule {
         let known = |names: &[String]| -> Vec<String> {
             let known = names.iter().filter(|name| sensitive.contains(name));

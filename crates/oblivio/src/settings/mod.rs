@@ -4,6 +4,7 @@
 //! [`settings`]. [`Settings::from_values`](crate::Settings::from_values) turns chosen values into the settings of a fit. Columns and
 //! their roles are no settings: they belong to a table.
 
+mod convert;
 mod table;
 mod values;
 
@@ -102,7 +103,7 @@ pub enum Range {
 pub enum Group {
     /// Columns of the table.
     Columns,
-    /// What is learned and what is removed.
+    /// The learner, and the removal of the influence of S.
     Model,
     /// The kernel.
     Kernel,
@@ -114,7 +115,7 @@ pub enum Group {
     Landmarks,
     /// The conditional mean, and how S is read.
     ConditionalMean,
-    /// Whatever else.
+    /// The seed, and reports of progress.
     Other,
 }
 

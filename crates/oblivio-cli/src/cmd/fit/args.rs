@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
+use oblivio::Settings;
 use oblivio::partition::PartitionRule;
 use oblivio::settings::SettingValues;
-use oblivio::{Mode, Settings};
 use oblivio_base::Named;
 
 use crate::cmd::columns::ColumnArgs;
@@ -72,7 +72,7 @@ const SHARE: f64 = 0.6;
 impl Args {
     /// A sentence if the flags do not go together.
     pub(crate) fn usage_error(&self) -> Option<&'static str> {
-        let is_plain = self.settings.values.text("mode").as_deref() == Some(Mode::Plain.name());
+        let is_plain = self.settings.values.text("mode").as_deref() == Some("plain");
         (self.columns.sensitive.is_empty() && !is_plain).then_some(
             "--sensitive is missing, so nothing would be removed; name columns, as in --sensitive sex,age, or give --mode plain",
         )

@@ -1,4 +1,4 @@
-//! Columns, and whatever else.
+//! Columns, the seed, and reports of progress.
 
 use super::super::{Fitter, Group, Level, Literal, Setting, SettingKind};
 use super::{ALL, PLAIN};

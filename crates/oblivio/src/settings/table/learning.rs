@@ -1,4 +1,4 @@
-//! What is learned and what is removed.
+//! The learner, and the removal of the influence of S.
 
 use oblivio_base::{Error, Result};
 use oblivio_kernels::learn::{Learner, Solver};

@@ -17,7 +17,7 @@ pub(super) static GROUPS: [&[Setting]; 4] = [
     columns::SETTINGS,
 ];
 
-/// A setting of which nothing was said.
+/// A setting without names, default or users.
 const PLAIN: Setting = Setting {
     name: "",
     python: None,
