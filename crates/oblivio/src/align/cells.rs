@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::own;
-use super::table::{Table, tie};
+use super::table::{Ends, Table, sorted, tie};
 use crate::partition::{CellWeights, SensitiveDesign};
 
 /// The most knots of a cell's distribution. A knot is then worth less than a 512th of the cell, which is below the sampling error of
@@ -321,17 +321,17 @@ impl ByCell<Table> {
         assignment: &SensitiveDesign,
         weights: &[f64],
     ) -> Result<Self> {
-        let counted = scores.iter().zip(weights).filter(|(_, w)| **w > 0.0);
-        let tie = tie(counted.map(|(score, _)| *score));
+        let pairs = scores.iter().copied().zip(weights.iter().copied());
+        let tie = tie(&sorted(pairs));
         Self::estimate(scores, assignment, weights, |rows| {
-            Table::of(rows, tie, KNOTS)
+            Table::new(rows, tie, Ends::WithoutIsolated, KNOTS)
         })
     }
 
     /// $\bar Q(F_c(x))$ with $\bar Q(u) = \sum_cp_cQ_c(u)$, the quantiles of the Wasserstein-2 barycentre, and
     /// $F = \sum_cw_cF_c$ for a mixture of cells.
     ///
-    /// Beyond the least and the largest score of the cell (of the mixture) the map goes on with slope 1.
+    /// Beyond the least and the largest score of the cell (of the mixture), isolated ones apart, the map goes on with slope 1.
     pub(super) fn full(&self, scores: &[f64], assignment: &SensitiveDesign) -> Vec<f64> {
         let population = self.numbered_shares();
         let full = |parts: &mut Vec<_>, (row, score): (usize, &f64)| {

@@ -133,7 +133,9 @@ impl Alignment {
     /// no say for cells.
     ///
     /// Quantiles per cell make the distributions of the reference rows equal: exactly where cells have equal counts of scores that all
-    /// differ, else to a row of each cell. Of a cell with more than 512 different scores as many are kept, and a 512th takes the place
+    /// differ and none is isolated, else to a row of each cell. An isolated score, farther from the next one than that is from the
+    /// median of the cell, keeps its distance from the next one. Regressions on features leave out the outermost score at each end
+    /// and more up to a 128th of all, so that one outlying score cannot drag a tail. Of a cell with more than 512 different scores as many are kept, and a 512th takes the place
     /// of a row. Equal scores of a cell stay equal, so a cell of few different scores can only be moved as they are.
     ///
     /// ```

@@ -7,7 +7,7 @@ use oblivio_base::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::table::{Table, interpolate, tie};
+use super::table::{Ends, Table, interpolate, sorted, tie};
 
 /// The most thresholds at which distribution functions are regressed.
 const THRESHOLDS: usize = 128;
@@ -249,11 +249,10 @@ pub(crate) struct SmoothTable {
 impl SmoothTable {
     pub(super) fn fit(regression: &Regression, scores: &[f64]) -> Result<Self> {
         let Regression { rows, weights, .. } = regression;
-        let tie = tie(rows.iter().map(|&i| scores[i]));
-        let mut sorted: Vec<(f64, f64)> = rows.iter().map(|&i| (scores[i], weights[i])).collect();
-        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let sorted = sorted(rows.iter().map(|&i| (scores[i], weights[i])));
+        let tie = tie(&sorted);
         let mut table = Self {
-            all: Table::of(&sorted, tie, THRESHOLDS),
+            all: Table::new(&sorted, tie, Ends::Trimmed, THRESHOLDS),
             on: Vec::new(),
             common: Vec::new(),
         };
@@ -334,8 +333,8 @@ impl SmoothTable {
         common
     }
 
-    /// F(z | s) at the thresholds: the regression, no less than the mid-rank of the least score of all and no more than that of the
-    /// largest, and half-way between the least monotone function above it and the largest below. All of that is continuous in s.
+    /// F(z | s) at the thresholds: the regression, no less than the mid-rank of the least threshold and no more than the mid-rank of
+    /// the largest, and half-way between the least monotone function above it and the largest below. All of that is continuous in s.
     fn distribution(
         &self,
         features: MatRef<'_, f64>,
@@ -379,7 +378,7 @@ impl SmoothTable {
 
     /// $\bar Q(F(x \mid s))$, with F a broken line between thresholds and a hundredth of it the distribution of all rows.
     ///
-    /// Beyond the least and the largest reference score the map goes on with slope 1.
+    /// Beyond the least and the largest threshold the map goes on with slope 1.
     pub(super) fn full(&self, scores: &[f64], features: MatRef<'_, f64>) -> Result<Vec<f64>> {
         check_width(features, self.on.len() / self.thresholds())?;
         let full = |(given, below): &mut (Vec<f64>, Vec<f64>), row: usize| {

@@ -16,6 +16,7 @@ mod intervals;
 mod kernels;
 mod learners;
 mod model;
+mod outliers;
 mod parts;
 mod path;
 mod rows;
