@@ -80,6 +80,7 @@ def audit(
     *,
     before: Any = None,
     features: Any = None,
+    control_features: Any = None,
     sample_weight: Any = None,
     threshold: float | None = None,
     pos_label: Any = None,
@@ -111,11 +112,17 @@ def audit(
     sensitive : array-like, Series or frame
         The sensitive features: each is looked at by itself, and all together.
     y : array-like, optional
-        True labels. With scores they give equalised odds; with features they are audited themselves.
+        True labels, or the target of a regression. With scores they give separation, equalised odds, calibration and
+        errors by cell; with features they are audited themselves. With several classes, a score is for the class that
+        its name ends with, as in ``"score_yes"``.
     before : array-like, optional
         The same scores before a correction, or of another model, to compare with.
     features : array-like or frame, optional
         With scores: the features, to see which of them carry dependence.
+    control_features : array-like, Series or frame, optional
+        Legitimate factors. Cells are compared within their levels (continuous ones in ``cells`` bins), and the results
+        are averaged over the levels by their rows. ``"conditional-parity"`` is the share of the variance that the
+        sensitive features explain beyond them. HSIC, adversaries and distance correlation are then left out.
     sample_weight : array-like, optional
         How much each row counts.
     threshold : float, optional
@@ -157,7 +164,7 @@ def audit(
     >>> found.to_frame().measure.tolist()
     ['beta']
     """
-    given = _Given(data, sensitive, y, before, features)
+    given = _Given(data, sensitive, y, before, features, control_features)
     settings = {
         "cells": str(cells),
         "binning": binning,
@@ -181,8 +188,9 @@ def audit(
 class _Given:
     """The columns of an audit, by role."""
 
-    def __init__(self, data: Any, sensitive: Any, y: Any, before: Any, features: Any):
+    def __init__(self, data: Any, sensitive: Any, y: Any, before: Any, features: Any, control: Any):
         self.sensitive = sensitive_columns(sensitive)
+        self.control = [] if control is None else columns_of(control, "control_feature")
         self.subjects: list[tuple[str, NamedColumn]] = []
         self.features: list[NamedColumn] = []
         labels = None if y is None else one_column(y, "y")
@@ -213,7 +221,8 @@ class _Given:
 
     def _check(self) -> None:
         rows = _rows(self.sensitive[0])
-        columns = [column for _, column in self.subjects] + self.features + ([self.truth] if self.truth else [])
+        columns = [column for _, column in self.subjects] + self.features + self.control
+        columns += [self.truth] if self.truth else []
         for column in columns:
             if _rows(column) != rows:
                 raise InvalidInputError(
@@ -224,7 +233,9 @@ class _Given:
     def run(self, settings: dict[str, Any], sample_weight: Any) -> Any:
         weights = weights_of(sample_weight, _rows(self.sensitive[0]))
         features = (self.features, self.whole_table)
-        return _oblivio.AuditModel.run(self.subjects, features, self.sensitive, self.truth, weights, settings)
+        return _oblivio.AuditModel.run(
+            self.subjects, features, self.sensitive, self.truth, self.control, weights, settings
+        )
 
 
 def one_column(data: Any, name: str) -> NamedColumn:
@@ -242,7 +253,7 @@ def measured(
     data: Any, sensitive: Any, y: Any, measure: str, sample_weight: Any, settings: dict[str, Any]
 ) -> dict[str, Any]:
     """One measure against all sensitive features together, for :mod:`oblivio.metrics`."""
-    given = _Given(data, sensitive, y, None, None)
+    given = _Given(data, sensitive, y, None, None, settings.pop("control_features"))
     everything = _DEFAULTS | kinds_of(settings.pop("categorical_sensitive"), given.sensitive)
     bounds = bounds_of(settings.pop("sensitive_bounds"), [name for name, _ in given.sensitive])
     everything |= {"bounds": bounds, "measures": [measure]} | settings

@@ -371,6 +371,7 @@ class AuditModel:
         features: tuple[Sequence[_Column], bool],
         sensitive_columns: Sequence[_Column],
         truth: _Column | None,
+        control_columns: Sequence[_Column],
         weights: _Numbers | None,
         settings: Mapping[str, Any],
         progress: _Progress = None,

@@ -11,11 +11,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fairlearn.metrics
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.metrics import zero_one_loss
 
 import oblivio as ob
 from oblivio import metrics
@@ -38,6 +40,14 @@ OF_SCORES = [
     "adversary-linear",
     "wasserstein",
     "kolmogorov-smirnov",
+]
+OF_TRUTH = [
+    "equalized-odds",
+    "true-positive-gap",
+    "false-positive-gap",
+    "separation",
+    "calibration",
+    "error-gap",
 ]
 OF_LABELS = ["beta", "beta-bound", "parity-difference", "parity-ratio", "hsic", "adversary"]
 
@@ -168,13 +178,51 @@ class TestSubjects:
     def test_labels_beside_scores_give_equalised_odds(self, table):
         found = ob.audit(table["new"], table["sex"], table["hired"], **FEW)
         assert subjects(found) == [("new", "score")]
-        assert measures(found) == [*OF_SCORES[:6], "equalized-odds", *OF_SCORES[6:]]
+        assert measures(found) == [*OF_SCORES[:6], *OF_TRUTH, *OF_SCORES[6:]]
         labels = table["hired"] == "yes"
         value = metrics.demographic_parity(table["new"], table["sex"], y=labels, kind="equalized-odds", **FEW)
         assert one(found, "equalized-odds")["value"] == float(value)
         found = ob.audit(table["new"], table["sex"], table["age"], **FEW)
         assert "equalized-odds" not in measures(found)
         assert any("`age` are not of two kinds" in note for note in found.to_dict()["notes"])
+
+    def test_errors_and_outcomes_by_cell(self, table):
+        found = ob.audit(table["new"], table["sex"], table["hired"], threshold=0.0, **FEW)
+        right = (table["new"] >= 0.0) == (table["hired"] == "yes")
+        profile = found.to_dict()["profiles"][0]
+        cells = [cell["brief"] for cell in found.to_dict()["against"][0]["cells"]]
+        for name, cell in zip(cells, profile["cells"], strict=True):
+            here = table["sex"] == name
+            assert cell["error"] == pytest.approx(1 - right[here].mean())
+            assert cell["error-lower"] <= cell["error"] <= cell["error-upper"]
+            assert sum(bin["rows"] for bin in cell["reliability"]) <= here.sum()
+        frame = fairlearn.metrics.MetricFrame(
+            metrics=zero_one_loss,
+            y_true=table["hired"] == "yes",
+            y_pred=table["new"] >= 0.0,
+            sensitive_features=table["sex"],
+        )
+        assert one(found, "error-gap")["value"] == pytest.approx(frame.difference())
+        page = found.to_html()
+        assert 'id="errors"' in page and 'id="reliability"' in page
+
+    def test_within_levels_of_a_factor(self, table):
+        found = ob.audit(table["new"], table["sex"], control_features=table[["town"]], **FEW)
+        assert found.to_dict()["control"] == ["town"]
+        assert measures(found) == [
+            "correlation-ratio",
+            "mean-gap",
+            "beta",
+            "parity-difference",
+            "parity-ratio",
+            "conditional-parity",
+            "wasserstein",
+            "kolmogorov-smirnov",
+        ]
+        assert "sex given town" in found.answer
+        assert any("hsic, adversaries and distance correlation" in note for note in found.to_dict()["notes"])
+        with pytest.raises(ob.InvalidInputError, match="`sex`"):
+            ob.audit(table["new"], table[["sex"]], control_features=table[["sex"]])
 
     def test_a_single_feature_is_a_frame_of_one_column(self, table):
         assert subjects(ob.audit(table[["income"]], table["sex"], **FEW)) == [("features", "features")]
@@ -279,11 +327,14 @@ class TestForms:
             assert all(set(cell) == {"label", "brief", "rows", "share", "small"} for cell in entry["cells"])
             assert all(set(cell) <= set(schema["against"]) for cell in entry["cells"])
         of_cells = {"mean", "lower", "upper", "deviation", "rate", "shares"}
-        assert of_cells <= set(schema["profiles"])
+        of_labels = {"error", "error-lower", "error-upper", "reliability"}
+        assert of_cells | of_labels <= set(schema["profiles"])
         for profile in made["profiles"]:
             against = next(entry for entry in made["against"] if entry["name"] == profile["against"])
             assert len(profile["cells"]) == len(against["cells"])
-            assert all(set(cell) == of_cells for cell in [*profile["cells"], profile["all"]])
+            for cell in [*profile["cells"], profile["all"]]:
+                assert of_cells <= set(cell) <= of_cells | of_labels
+                assert all(set(entry) <= set(schema["profiles"]) for entry in cell.get("reliability", []))
         assert all(set(feature["hsic"]) == values for feature in made["features"])
         assert {subject["role"] for subject in made["subjects"]} <= set(schema["subjects"])
         assert {finding["null"] for finding in made["findings"]} <= set(schema["findings"])

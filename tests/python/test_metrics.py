@@ -283,6 +283,41 @@ class TestParity:
         assert odds(decided, sensitive, y, **ours) == pytest.approx(
             fairlearn.metrics.equalized_odds_difference(y, decided, **theirs), rel=1e-10
         )
+        for kind, gap in [
+            ("true-positive", fairlearn.metrics.true_positive_rate_difference),
+            ("false-positive", fairlearn.metrics.false_positive_rate_difference),
+        ]:
+            found = metrics.demographic_parity(decided, sensitive, y=y, kind=kind, **ours)
+            assert found == pytest.approx(gap(y, decided, **theirs), rel=1e-10)
+
+    @pytest.mark.parametrize("seed", SEEDS[:2])
+    def test_within_levels_of_a_factor_against_fairlearn(self, seed):
+        decided, y, sensitive, _ = self.decisions(seed)
+        level = np.random.default_rng(seed + 100).choice(["x", "y", "z"], 400)
+        frame = fairlearn.metrics.MetricFrame(
+            metrics=fairlearn.metrics.selection_rate,
+            y_true=y,
+            y_pred=decided,
+            sensitive_features=sensitive["group"],
+            control_features=pd.Series(level, name="level"),
+        )
+        shares = pd.Series(level).value_counts(normalize=True)
+        expected = (frame.difference() * shares).sum()
+        found = metrics.demographic_parity(decided, sensitive["group"], control_features=level, **FEW)
+        assert found == pytest.approx(expected, rel=1e-10)
+
+    def test_several_classes_against_fairlearn(self):
+        rng = np.random.default_rng(4)
+        y, group = rng.integers(0, 3, 400), rng.choice(["a", "b"], 400)
+        guess = np.where(rng.uniform(size=400) < 0.6 + 0.2 * (group == "a"), y, rng.integers(0, 3, 400))
+        found = odds(guess, group, y, **FEW)
+        gaps = {
+            k: fairlearn.metrics.equalized_odds_difference(y == k, guess == k, sensitive_features=group)
+            for k in range(3)
+        }
+        assert found.further == pytest.approx({f"class_{k}": gap for k, gap in gaps.items()}, rel=1e-10)
+        assert found == pytest.approx(max(gaps.values()), rel=1e-10)
+        assert found.detail == f"largest for class {max(gaps, key=gaps.get)}"
 
     def test_decisions_from_scores(self):
         rng = np.random.default_rng(1)
@@ -358,6 +393,143 @@ class TestParity:
             metrics.demographic_parity(decided, sensitive, kind="equalized-odds")
         with pytest.raises(ob.InvalidInputError, match="equalized-odds is not defined"):
             odds(decided, sensitive, np.arange(400) % 3)
+
+
+class TestSeparation:
+    """Against regressions by cells and by lines, which see the same means on many rows."""
+
+    @staticmethod
+    def residuals(f, *columns):
+        """What is left of f after least squares on the columns."""
+        design = np.column_stack([np.ones(len(f)), *columns])
+        return f - design @ np.linalg.lstsq(design, f, rcond=None)[0]
+
+    def share(self, f, y, both):
+        return (np.sum(self.residuals(f, y) ** 2) - np.sum(self.residuals(f, both) ** 2)) / np.sum((f - f.mean()) ** 2)
+
+    # Five folds and 140 shrunken coefficients on 4000 rows: 140/4000 of the unexplained variance at most, and less
+    # in fact, since the penalty is chosen.
+    TOLERANCE = 0.02
+
+    @pytest.mark.parametrize("interaction", [0.0, 0.7])
+    def test_of_categories(self, interaction):
+        rng = np.random.default_rng(1)
+        y, s = rng.integers(0, 3, 4000), rng.integers(0, 2, 4000)
+        f = y + 0.5 * s - interaction * s * (y == 1) + rng.normal(size=4000)
+        cells = 2 * y + s
+        expected = self.share(f, np.eye(3)[y], np.eye(6)[cells])
+        words = np.array(["no", "maybe", "yes"])[y]
+        assert expected > 0.03
+        assert metrics.separation(f, s, words, **FEW) == pytest.approx(expected, abs=self.TOLERANCE)
+
+    def test_of_numbers_and_of_both(self):
+        rng = np.random.default_rng(2)
+        y = rng.normal(size=4000)
+        age, group = y + rng.normal(size=4000), rng.integers(0, 2, 4000)
+        f = y + 0.5 * age + 0.4 * group + rng.normal(size=4000)
+        sensitive = pd.DataFrame({"age": age, "group": group})
+        for columns in (["age"], ["age", "group"]):
+            expected = self.share(f, y, np.column_stack([y, sensitive[columns]]))
+            found = metrics.separation(f, sensitive[columns], y, **FEW)
+            assert found == pytest.approx(expected, abs=self.TOLERANCE)
+
+    def test_scores_that_follow_the_target(self):
+        rng = np.random.default_rng(3)
+        y = rng.normal(size=600)
+        s = y + rng.normal(size=600)
+        f = y**2 + y + rng.normal(size=600)
+        found = metrics.separation(f, s, y)
+        assert found.p_value > 0.05 and found < 0.02
+        assert metrics.correlation_ratio(f, s).detectable
+
+    def test_the_other_way_round_is_calibration(self):
+        rng = np.random.default_rng(4)
+        s = rng.integers(0, 2, 1000)
+        f = rng.uniform(size=1000) + 0.5 * s
+        y = f + rng.normal(size=1000)
+        assert not metrics.separation(y, s, f).detectable
+        assert metrics.separation(y + 0.5 * s, s, f).detectable
+
+    def test_a_factor_is_held_fixed_too(self):
+        rng = np.random.default_rng(5)
+        s, y = rng.integers(0, 2, (2, 1000))
+        factor = s + 0.3 * rng.normal(size=1000)
+        f = y + factor + rng.normal(size=1000)
+        assert metrics.separation(f, s, y).large
+        assert not metrics.separation(f, s, y, control_features=factor).large
+
+    def test_bad_input(self):
+        rng = np.random.default_rng(6)
+        f, y, s = rng.normal(size=(3, 50))
+        with pytest.raises(ob.InvalidInputError, match="'y' has 49 rows and the sensitive features have 50"):
+            metrics.separation(f, s, y[1:])
+        with pytest.raises(ob.InvalidInputError, match="`y` has 1 missing values, the first in row 3"):
+            metrics.separation(f, s, np.where(np.arange(50) == 3, np.nan, y))
+        with pytest.raises(ob.InvalidInputError, match="'control_feature_0' has 49 rows"):
+            metrics.separation(f, s, y, control_features=y[1:])
+        with pytest.raises(ob.InvalidInputError, match="at least 10 are needed"):
+            metrics.separation(f[:8], s[:8], y[:8])
+        with pytest.raises(ob.InvalidInputError, match="hsic is not defined"):
+            metrics.hsic(f, s, control_features=y)
+
+
+class TestCalibration:
+    @staticmethod
+    def distance(f, s, y):
+        """By the definition: ten bins of equal mass, and in each the line of y on f."""
+        rank = np.argsort(np.argsort(f))
+        bins = np.floor((rank + 0.5) / len(f) * 10).astype(int)
+        total = 0.0
+        for k in range(10):
+            here = bins == k
+            line = np.polyfit(f[here] - f[here].mean(), y[here], 1)
+            left = y[here] - np.polyval(line, f[here] - f[here].mean())
+            for group in np.unique(s[here]):
+                own = s[here] == group
+                total += own.sum() * abs(left[own].mean())
+        return total / len(f)
+
+    @pytest.mark.parametrize("numbers", [False, True])
+    def test_against_the_definition(self, numbers):
+        rng = np.random.default_rng(1)
+        f, s = rng.uniform(size=600), rng.choice(["a", "b", "c"], 600)
+        y = f + 0.2 * (s == "a") + 0.3 * rng.normal(size=600)
+        y = y if numbers else (y > 0.5).astype(float)
+        found = metrics.calibration(f, s, y, **FEW)
+        # Means of 60 rows and a line through them lose some digits.
+        assert found == pytest.approx(self.distance(f, s, y), rel=1e-9)
+        in_deviations = metrics.calibration(f, s, y, standardize=True, **FEW)
+        assert in_deviations == pytest.approx(float(found) / y.std(), rel=1e-9)
+        assert found.detail.startswith("a: outcomes") and "above" in found.detail
+
+    def test_chances_are_calibrated_though_groups_differ(self):
+        rng = np.random.default_rng(2)
+        s = rng.integers(0, 2, 2000)
+        f = np.clip(0.2 + 0.4 * rng.uniform(size=2000) + 0.2 * s, 0, 1)
+        y = (rng.uniform(size=2000) < f).astype(int)
+        found = metrics.calibration(f, s, y)
+        assert not found.detectable and found.interval[0] == 0.0
+        off = metrics.calibration(f - 0.15 * s, s, y)
+        assert off.detectable and off > 2 * off.expected
+
+    def test_of_whole_weights(self):
+        """Equal scores share a bin, so that repeated rows stay together."""
+        rng = np.random.default_rng(3)
+        f, s, w = rng.integers(0, 5, 300) / 4, rng.integers(0, 2, 300), rng.integers(1, 4, 300)
+        y = (rng.uniform(size=300) < 0.3 + 0.2 * s).astype(int)
+        rows = np.repeat(np.arange(300), w)
+        weighted = metrics.calibration(f, s, y, sample_weight=w, **FEW)
+        assert weighted == pytest.approx(float(metrics.calibration(f[rows], s[rows], y[rows], **FEW)), rel=1e-9)
+
+    def test_classes_have_no_single_outcome(self):
+        rng = np.random.default_rng(4)
+        f, s = rng.normal(size=90), rng.integers(0, 2, 90)
+        with pytest.raises(ob.InvalidInputError, match="calibration is not defined"):
+            metrics.calibration(f, s, np.arange(90) % 3)
+        named = pd.Series(f, name="score_2")
+        assert metrics.calibration(named, s, np.arange(90) % 3, **FEW) == pytest.approx(
+            float(metrics.calibration(f, s, (np.arange(90) % 3 == 2).astype(int), **FEW)), rel=1e-12
+        )
 
 
 class TestScoreDistance:
@@ -883,7 +1055,7 @@ def test_distance_correlation_is_of_one_column_of_numbers():
 @pytest.mark.parametrize(
     ("measure", "parameter", "choices"),
     [
-        (metrics.demographic_parity, "kind", "difference, ratio, equalized-odds"),
+        (metrics.demographic_parity, "kind", "difference, ratio, equalized-odds, true-positive, false-positive"),
         (metrics.score_distance, "kind", "wasserstein, kolmogorov-smirnov"),
         (metrics.hsic, "estimator", "biased, unbiased"),
         (metrics.adversary, "kind", "kernel, linear"),

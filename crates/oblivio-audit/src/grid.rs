@@ -1,6 +1,7 @@
 //! The values of a score as places on a short grid, so that distributions can be compared hundreds of times.
 
-use super::cells::{Extremes, Outcome};
+use super::cells::Extremes;
+use super::comparison::Outcome;
 
 /// Where each row's value lies among few places: the distinct values, or as many quantiles.
 pub(super) struct Grid {
@@ -16,16 +17,11 @@ pub(super) struct Grid {
 /// Whole numbers of no more kinds than this are labels.
 const MOST_LABELS: usize = 20;
 
-/// The work of comparing all pairs of cells at all places, per draw.
+/// The work of comparing pairs of cells at all places, per draw. The cost of a grid is the number of pairs.
 const WORK: usize = 4_000_000;
 
 impl Grid {
-    pub(super) fn new(
-        outcome: Outcome,
-        weights: Option<&[f64]>,
-        bins: usize,
-        cells: usize,
-    ) -> Self {
+    pub(super) fn new(outcome: Outcome, weights: Option<&[f64]>, bins: usize, cost: usize) -> Self {
         match outcome {
             Outcome::Classes(codes) => {
                 let count = codes.iter().max().map_or(0, |&code| code as usize + 1);
@@ -38,7 +34,7 @@ impl Grid {
                 }
             }
             Outcome::Scores(scores) => {
-                let most = (WORK / (cells * cells).max(1)).clamp(64, 1024);
+                let most = (WORK / cost.max(1)).clamp(64, 1024);
                 Self::of_scores(scores, weights, bins, most)
             }
         }

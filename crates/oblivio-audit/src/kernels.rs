@@ -4,8 +4,9 @@ use oblivio::sensitive::Kind;
 use oblivio_base::{Column, Error, Result, Values, Watch, random};
 
 use super::adversary::{Adversary, AdversaryKind, AdversaryScore, AdversarySettings, adversary};
-use super::cells::{Found, share_explained};
 use super::distance_correlation::distance_correlation;
+use super::formulas::share_explained;
+use super::found::Found;
 use super::hsic::{Hsic, HsicSettings, HsicSide, hsic};
 use super::measure::Measure;
 use super::report::FeatureFinding;
@@ -76,6 +77,22 @@ impl<'a> Target<'a> {
             guessed,
             view,
         }
+    }
+
+    /// The columns as a regression reads them: categories as such, whatever they are written as.
+    pub(super) fn features(&self) -> Vec<Column> {
+        let columns = self.columns.iter().zip(&self.kinds);
+        let feature = |(column, kind): (&Column, &Kind)| match kind {
+            Kind::Continuous => column.clone(),
+            Kind::Categorical => {
+                let (levels, codes) = column.to_categories();
+                Column {
+                    name: column.name.clone(),
+                    values: Values::Categories { levels, codes },
+                }
+            }
+        };
+        columns.map(feature).collect()
     }
 
     /// The only column, if it is one of numbers with distances.

@@ -14,8 +14,15 @@
 //! ```
 
 mod adversary;
+mod calibration;
 mod cells;
+mod comparison;
+mod control;
 mod distance_correlation;
+mod draws;
+mod errors;
+mod formulas;
+mod found;
 mod frontier;
 mod grid;
 mod hsic;
@@ -26,25 +33,30 @@ mod profile;
 mod report;
 mod resampling;
 mod run;
+mod scene;
+mod share;
 #[doc(hidden)]
 pub mod sibling;
+mod strata;
 mod subject;
 mod tally;
 mod transport;
+mod truth;
 mod view;
 
 pub(crate) use adversary::auc::Ranking;
 pub use adversary::{Adversary, AdversaryKind, AdversaryScore, AdversarySettings, adversary};
-pub use cells::certificate;
 pub use distance_correlation::{DistanceCorrelation, distance_correlation};
+pub use formulas::certificate;
 pub use frontier::{
     ALIGNS, Candidate, DependenceFound, ErrorFound, ErrorMeasure, Frontier, FrontierError,
     FrontierGrid, FrontierSettings, PenaltyChoice, Tried,
 };
 pub use hsic::{Hsic, HsicSettings, HsicSide, hsic};
-pub use measure::{Measure, Measured, Null};
+pub use measure::{Convention, Measure, Measured, Null, Unit};
 pub use report::{
-    Against, Audit, CellProfile, CellRows, FeatureFinding, Finding, Profile, Role, Subject,
+    Against, Audit, CellProfile, CellRows, FeatureFinding, Finding, Profile, ReliabilityBin, Role,
+    Subject,
 };
 pub use resampling::Resampling;
 pub(crate) use resampling::quantile;

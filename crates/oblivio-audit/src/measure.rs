@@ -21,6 +21,18 @@ pub enum Measure {
     ParityRatio,
     /// The larger of the differences in true-positive and false-positive rates.
     EqualizedOdds,
+    /// The largest difference between two cells' true-positive rates.
+    TruePositiveGap,
+    /// The largest difference between two cells' false-positive rates.
+    FalsePositiveGap,
+    /// The share of the score's variance that S explains beyond the true labels, on rows that were held out.
+    Separation,
+    /// The share of the score's variance that S explains beyond legitimate factors, on rows that were held out.
+    ConditionalParity,
+    /// The mean distance between outcomes of like scores in a cell and in all rows, in standard deviations.
+    Calibration,
+    /// The largest difference between two cells' errors: rates, or root mean squares in standard deviations.
+    ErrorGap,
     /// The normalised Hilbert–Schmidt independence criterion.
     Hsic,
     /// How well a kernel method predicts S: AUC or R².
@@ -45,6 +57,12 @@ impl Named for Measure {
         ("parity-difference", Self::ParityDifference),
         ("parity-ratio", Self::ParityRatio),
         ("equalized-odds", Self::EqualizedOdds),
+        ("true-positive-gap", Self::TruePositiveGap),
+        ("false-positive-gap", Self::FalsePositiveGap),
+        ("separation", Self::Separation),
+        ("conditional-parity", Self::ConditionalParity),
+        ("calibration", Self::Calibration),
+        ("error-gap", Self::ErrorGap),
         ("hsic", Self::Hsic),
         ("adversary", Self::Adversary),
         ("adversary-linear", Self::AdversaryLinear),
@@ -54,44 +72,169 @@ impl Named for Measure {
     ];
 }
 
+/// From where on a value is called large: conventions, not laws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Convention {
+    /// Cohen's medium share of variance.
+    MediumShare,
+    /// Cohen's medium difference, in standard deviations.
+    MediumDifference,
+    /// A twentieth of the rows in another place than under independence.
+    Twentieth,
+    /// The rule of four fifths.
+    FourFifths,
+    /// A tenth of the rows.
+    Tenth,
+    /// A tenth of a standard deviation.
+    TenthOfDeviation,
+    /// An AUC of 0.6, or an R² of 0.1.
+    Skill,
+    /// A fifth of the range.
+    Fifth,
+}
+
+impl Convention {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::MediumShare,
+        Self::MediumDifference,
+        Self::Twentieth,
+        Self::FourFifths,
+        Self::Tenth,
+        Self::TenthOfDeviation,
+        Self::Skill,
+        Self::Fifth,
+    ];
+
+    /// The distance from the level under independence.
+    pub fn distance(self) -> f64 {
+        match self {
+            Self::MediumShare => 0.06,
+            Self::MediumDifference => 0.5,
+            Self::Twentieth => 0.05,
+            Self::Tenth | Self::TenthOfDeviation | Self::Skill => 0.1,
+            Self::FourFifths | Self::Fifth => 0.2,
+        }
+    }
+}
+
+/// How people read the values of a measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A share, shown in percent.
+    Percent,
+    /// Standard deviations.
+    Deviations,
+    /// A number without a unit.
+    Number,
+}
+
+/// The computation that gives a measure, and so the data that it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    /// Sums over the cells.
+    Cells,
+    /// Sums over the cells of positive decisions.
+    Decisions,
+    /// Decisions and true labels.
+    Odds,
+    /// Kernels, distances and learners that see any dependence.
+    Any,
+    /// A regression on the true labels and one on S too.
+    BeyondLabels,
+    /// A regression on legitimate factors and one on S too.
+    BeyondControl,
+    /// Scores and true labels.
+    Outcomes,
+}
+
+/// Properties of a measure: one line for each.
+struct Traits {
+    family: Family,
+    unit: Unit,
+    convention: Convention,
+    range: (f64, f64),
+    /// Whether it is above zero on any sample, and not a square of such a number.
+    is_distance: bool,
+    /// Whether it adds something for a label: the distance between two labels is their difference, and every function
+    /// of them is linear.
+    tells_of_labels: bool,
+}
+
+const SHARE: (f64, f64) = (0.0, 1.0);
+const POSITIVE: (f64, f64) = (0.0, f64::INFINITY);
+const SKILL: (f64, f64) = (f64::NEG_INFINITY, 1.0);
+
 impl Measure {
+    #[rustfmt::skip]
+    fn traits(self) -> Traits {
+        use Convention::{
+            Fifth, FourFifths, MediumDifference, MediumShare, Skill, Tenth, TenthOfDeviation, Twentieth,
+        };
+        use Family::{Any, BeyondControl, BeyondLabels, Cells, Decisions, Odds, Outcomes};
+        use Unit::{Deviations, Number, Percent};
+        let (family, unit, convention, range, is_distance, tells_of_labels) = match self {
+            Self::CorrelationRatio => (Cells, Percent, MediumShare, SHARE, false, true),
+            Self::MeanGap => (Cells, Deviations, MediumDifference, POSITIVE, true, false),
+            Self::Beta | Self::BetaBound => (Cells, Number, Twentieth, SHARE, true, true),
+            Self::ParityDifference => (Decisions, Percent, Tenth, SHARE, true, true),
+            Self::ParityRatio => (Decisions, Number, FourFifths, SHARE, true, true),
+            Self::EqualizedOdds | Self::TruePositiveGap | Self::FalsePositiveGap => (Odds, Percent, Tenth, SHARE, true, true),
+            Self::Separation => (BeyondLabels, Percent, MediumShare, SKILL, false, true),
+            Self::ConditionalParity => (BeyondControl, Percent, MediumShare, SKILL, false, true),
+            Self::Calibration => (Outcomes, Deviations, TenthOfDeviation, POSITIVE, true, true),
+            Self::ErrorGap => (Outcomes, Number, Tenth, POSITIVE, true, true),
+            Self::Hsic => (Any, Number, MediumShare, SHARE, false, true),
+            Self::Adversary => (Any, Number, Skill, SKILL, false, true),
+            Self::AdversaryLinear => (Any, Number, Skill, SKILL, false, false),
+            Self::Wasserstein => (Cells, Deviations, MediumDifference, POSITIVE, true, false),
+            Self::KolmogorovSmirnov => (Cells, Number, Fifth, SHARE, true, false),
+            Self::DistanceCorrelation => (Any, Number, Fifth, SHARE, true, false),
+        };
+        Traits { family, unit, convention, range, is_distance, tells_of_labels }
+    }
+
     /// Whether dependence makes it larger. Only the parity ratio shrinks.
     pub fn grows(self) -> bool {
         self != Self::ParityRatio
     }
 
-    /// How far beyond its level under independence a value is called large.
-    ///
-    /// Conventions, not laws: Cohen's medium share of variance (0.06) and medium difference (half a standard deviation),
-    /// four fifths for ratios of decisions, a tenth for differences of shares, 0.6 for an AUC.
-    pub fn large(self) -> f64 {
-        match self {
-            Self::CorrelationRatio | Self::Hsic => 0.06,
-            Self::MeanGap | Self::Wasserstein => 0.5,
-            Self::Beta | Self::BetaBound => 0.05,
-            Self::ParityDifference
-            | Self::EqualizedOdds
-            | Self::Adversary
-            | Self::AdversaryLinear => 0.1,
-            Self::ParityRatio | Self::KolmogorovSmirnov | Self::DistanceCorrelation => 0.2,
-        }
+    /// Whether it says how much something depends on S. A bound does not, and neither do outcomes: equal errors and scores that
+    /// mean the same everywhere may come with any dependence.
+    pub fn is_dependence(self) -> bool {
+        self != Self::BetaBound && self.family() != Family::Outcomes
     }
 
-    /// Whether it is a distance, which is above zero on any sample, and not a square of one.
+    /// The unit of its values.
+    pub fn unit(self) -> Unit {
+        self.traits().unit
+    }
+
+    /// The convention by which its values are called large.
+    pub fn convention(self) -> Convention {
+        self.traits().convention
+    }
+
+    /// The distance from its level under independence at which a value is called large.
+    pub fn large(self) -> f64 {
+        self.convention().distance()
+    }
+
+    pub(crate) fn family(self) -> Family {
+        self.traits().family
+    }
+
     pub(crate) fn is_distance(self) -> bool {
-        !matches!(
-            self,
-            Self::CorrelationRatio | Self::Hsic | Self::Adversary | Self::AdversaryLinear
-        )
+        self.traits().is_distance
+    }
+
+    pub(crate) fn tells_of_labels(self) -> bool {
+        self.traits().tells_of_labels
     }
 
     /// The values it can take.
     pub(crate) fn range(self) -> (f64, f64) {
-        match self {
-            Self::MeanGap | Self::Wasserstein => (0.0, f64::INFINITY),
-            Self::Adversary | Self::AdversaryLinear => (f64::NEG_INFINITY, 1.0),
-            _ => (0.0, 1.0),
-        }
+        self.traits().range
     }
 }
 

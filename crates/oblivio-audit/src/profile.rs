@@ -2,8 +2,8 @@
 
 use oblivio_base::stats::Spread;
 
-use super::cells::{Comparison, Outcome};
-use super::report::{Against, CellProfile, Profile};
+use super::comparison::{Comparison, Outcome};
+use super::report::{Against, CellProfile, CellRows, Profile, ReliabilityBin};
 use super::resampling::quantile;
 
 /// Bins of a score's distribution.
@@ -32,6 +32,29 @@ pub(super) fn edges(scores: &[&[f64]]) -> Vec<f64> {
 /// The numbers of fewer rows than this could tell a row's.
 const FEWEST_TOLD: usize = 5;
 
+/// Adds the errors of cells, and of all rows last, to the profile.
+pub(super) fn add_errors(profile: &mut Profile, errors: &[(f64, (f64, f64))], rows: &[CellRows]) {
+    let told = rows
+        .iter()
+        .map(|cell| cell.rows >= FEWEST_TOLD)
+        .chain([true]);
+    let cells = profile.cells.iter_mut().chain([&mut profile.all]);
+    for ((cell, (error, (lower, upper))), told) in cells.zip(errors).zip(told) {
+        if told && error.is_finite() {
+            (cell.error, cell.error_lower, cell.error_upper) =
+                (Some(*error), Some(*lower), Some(*upper));
+        }
+    }
+}
+
+/// Adds the outcomes of like scores in cells, and in all rows last, to the profile.
+pub(super) fn add_curves(profile: &mut Profile, curves: Vec<Vec<ReliabilityBin>>) {
+    let cells = profile.cells.iter_mut().chain([&mut profile.all]);
+    for (cell, curve) in cells.zip(curves) {
+        cell.reliability = curve;
+    }
+}
+
 /// What a profile is made of.
 pub(super) struct ProfileRows<'a> {
     pub(super) rows: &'a Comparison<'a>,
@@ -43,7 +66,9 @@ pub(super) struct ProfileRows<'a> {
 
 impl ProfileRows<'_> {
     pub(super) fn profile(&self, subject: &str, against: &Against) -> Profile {
-        let cells = self.gather(against.cells.len(), |row| self.rows.cells[row] as usize);
+        let cells = self.gather(against.cells.len(), |row| {
+            self.rows.cells.codes[row] as usize
+        });
         let all = self.gather(1, |_| 0);
         let told = cells.iter().zip(&against.cells).zip(self.intervals);
         let cells = told.map(|((sums, cell), interval)| {
@@ -66,9 +91,9 @@ impl ProfileRows<'_> {
     fn gather(&self, count: usize, cell: impl Fn(usize) -> usize) -> Vec<Sums> {
         let bins = self.levels.len().max(self.edges.len().saturating_sub(1));
         let mut sums = vec![Sums::new(bins); count];
-        for row in 0..self.rows.cells.len() {
+        for row in 0..self.rows.cells.rows() {
             let sums = &mut sums[cell(row)];
-            let weight = self.rows.weights.map_or(1.0, |weights| weights[row]);
+            let weight = self.rows.cells.weight(row);
             let bin = match self.rows.outcome {
                 Outcome::Classes(codes) => codes[row] as usize,
                 Outcome::Scores(scores) => {
@@ -108,6 +133,7 @@ impl ProfileRows<'_> {
             } else {
                 Vec::new()
             },
+            ..CellProfile::default()
         }
     }
 }

@@ -25,6 +25,9 @@ pub struct Audit {
     pub threshold: Option<f64>,
     /// How levels and intervals were drawn.
     pub resampling: Resampling,
+    /// The legitimate factors: cells were compared within their levels.
+    #[serde(default)]
+    pub control: Vec<String>,
     /// What was audited, in order; before comes right ahead of its after.
     pub subjects: Vec<Subject>,
     /// The sensitive columns, one by one and, if there are several, all together (last).
@@ -120,7 +123,7 @@ pub struct Finding {
 }
 
 /// A subject's distribution in every cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Profile {
     /// The name of the subject.
@@ -153,6 +156,34 @@ pub struct CellProfile {
     pub rate: Option<f64>,
     /// The share of the cell's rows in every bin or class; empty for a cell too small to show.
     pub shares: Vec<f64>,
+    /// The error: a rate of wrong decisions, or the root mean square in units of the target. None without true labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
+    /// The lower end of the error's interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_lower: Option<f64>,
+    /// The upper end of the error's interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_upper: Option<f64>,
+    /// The outcomes of like scores, bin by bin. Empty without true labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reliability: Vec<ReliabilityBin>,
+}
+
+/// Rows with scores in one bin: bins are the same for all cells.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ReliabilityBin {
+    /// The mean score; of a label, the number of the class.
+    pub score: f64,
+    /// The mean outcome: a share of the positive label, or a mean of the target.
+    pub outcome: f64,
+    /// The lower end of the outcome's interval.
+    pub lower: f64,
+    /// The upper end of the outcome's interval.
+    pub upper: f64,
+    /// The rows.
+    pub rows: usize,
 }
 
 /// How much a single feature depends on S.

@@ -6,14 +6,19 @@ use oblivio_base::points::check_weights;
 use oblivio_base::{Column, Error, Named, Result, Watch};
 
 use super::adversary::AdversaryKind;
-use super::cells::{Comparison, Found, effective_rows};
-use super::hsic::HsicSide;
+use super::comparison::Comparison;
+use super::control::{self, Control};
+use super::formulas::effective_rows;
+use super::found::Found;
 use super::kernels::{Kernels, Source, Target, prepared};
-use super::measure::Measure;
+use super::measure::{Family, Measure};
 use super::profile::{self, ProfileRows};
 use super::report::{Against, Audit, CellRows, Finding, Role, Subject};
 use super::resampling::Resampling;
-use super::subject::{SubjectRows, check_positive, positives};
+use super::scene::Scene;
+use super::strata::Strata;
+use super::subject::{SubjectRows, check_positive};
+use super::truth::Truth;
 use super::view::View;
 
 /// What is audited: columns of equal length.
@@ -27,8 +32,10 @@ pub struct AuditRows {
     pub whole_table: bool,
     /// The sensitive columns.
     pub sensitive: Sensitive,
-    /// The true labels, for equalised odds.
+    /// The true labels, for the measures that need them.
     pub truth: Option<Column>,
+    /// Legitimate factors: cells are compared within their levels.
+    pub control: Vec<Column>,
     /// How much each row counts.
     pub weights: Option<Vec<f64>>,
 }
@@ -43,6 +50,7 @@ impl AuditRows {
             whole_table: self.whole_table,
             sensitive: self.sensitive.select(rows),
             truth: self.truth.as_ref().map(|column| column.select(rows)),
+            control: select(&self.control),
             weights: self
                 .weights
                 .as_ref()
@@ -104,65 +112,69 @@ impl AuditSettings {
             return self.run(&rows.select(&kept), watch);
         }
         let weights = rows.weights.as_deref();
-        let views = self.views(&rows.sensitive, weights)?;
+        let of_control = (&rows.control[..], rows.sensitive.len());
+        let control = Control::new(&self.rule, of_control, weights)?;
+        let views = self.views(rows, weights)?;
         let against: Vec<Against> = views.iter().map(|v| self.against(v, weights)).collect();
         let positive = self.positive.as_deref();
         let labels = rows.subjects.iter().map(|(_, column)| column);
         check_positive(positive, labels.chain(&rows.truth))?;
-        let truth = rows
-            .truth
-            .as_ref()
-            .and_then(|column| positives(column, positive));
+        let truth = rows.truth.as_ref();
+        let truth = truth.map(|column| Truth::new(column, positive, weights));
+        let truth = truth.transpose()?;
         let mut audit = Audit {
             rows: rows.sensitive.len(),
             effective_rows: effective_rows(weights, rows.sensitive.len()),
             weighted: weights.is_some(),
             threshold: self.threshold,
             resampling: self.resampling,
+            control: rows.control.iter().map(|c| c.name.clone()).collect(),
             subjects: Vec::new(),
             against,
             findings: Vec::new(),
             profiles: Vec::new(),
             features: Vec::new(),
-            notes: notes(rows, truth.as_deref()),
+            notes: Vec::new(),
         };
-        let mut subjects = Vec::new();
-        for (role, column) in &rows.subjects {
-            let mut subject = SubjectRows::new(*role, column, self.positive.as_deref())?;
-            if self.wants(&DECISIONS) {
-                let note = subject.decide(self.positive.as_deref(), self.threshold, weights);
-                audit.notes.extend(note);
-            }
-            subjects.push(subject);
-        }
+        audit.notes.extend(truth.iter().filter_map(Truth::note));
+        audit.notes.extend(control.iter().map(Control::note));
+        let subjects = self.subjects(rows, &mut audit.notes)?;
         let kernels = Kernels {
             weights,
             resampling: &self.resampling,
             watch,
         };
         let targets: Vec<Target> = views.iter().map(Target::new).collect();
-        let sides = if self.wants(&[Measure::Hsic]) {
+        let whole = Strata::whole(rows.sensitive.len());
+        let sides = if control.is_none() && self.wants(&[Measure::Hsic]) {
             let sides = targets.iter().map(|target| kernels.side(target));
             sides.collect::<Result<Vec<_>>>()
         } else {
             Ok(Vec::new())
         };
         let sides = self.possible(sides, &mut audit.notes)?.unwrap_or_default();
+        let scene = Scene {
+            views: &views,
+            targets: &targets,
+            sides: &sides,
+            strata: control.as_ref().map_or(&whole, |control| &control.strata),
+            control: control.as_ref(),
+            truth: truth.as_ref(),
+            kernels,
+        };
         for (k, subject) in subjects.iter().enumerate() {
             let name = unique(&subject.column.name, &audit.subjects);
-            if self.wants(&CELLS) {
-                let edges = profile::edges(&side_by_side(&subjects, k));
-                let subject = (&name[..], subject);
-                let truth = truth.as_deref();
-                self.compare_cells(&mut audit, subject, &edges, &views, (weights, truth), watch)?;
-            }
+            let edges = profile::edges(&side_by_side(&subjects, k));
+            self.compare_cells(&mut audit, (&name, subject), &edges, &scene)?;
+            self.compare_labels(&mut audit, (&name, subject), &scene)?;
+            self.beyond_columns(&mut audit, (&name, subject), &scene)?;
             let source = Source::One(&subject.column, subject.kind());
             let beyond = Beyond {
                 name: &name,
                 role: subject.role,
                 source,
             };
-            self.beyond_cells(&mut audit, &beyond, &kernels, &targets, &sides)?;
+            self.beyond_cells(&mut audit, &beyond, &scene)?;
             audit.subjects.push(Subject {
                 name,
                 role: subject.role,
@@ -170,7 +182,7 @@ impl AuditSettings {
         }
         if !rows.features.is_empty() {
             let given = (&rows.features[..], rows.whole_table);
-            self.features(&mut audit, given, &kernels, &targets, &sides)?;
+            self.features(&mut audit, given, &scene)?;
         }
         in_order(&mut audit);
         if audit.findings.is_empty() && !self.measures.is_empty() {
@@ -182,28 +194,47 @@ impl AuditSettings {
         Ok(audit)
     }
 
+    /// The subjects, with decisions where a measure needs them.
+    fn subjects(&self, rows: &AuditRows, notes: &mut Vec<String>) -> Result<Vec<SubjectRows>> {
+        let mut subjects = Vec::new();
+        let positive = self.positive.as_deref();
+        for (role, column) in &rows.subjects {
+            let mut subject = SubjectRows::new(*role, column, positive)?;
+            if self.wants_any(&[Family::Decisions, Family::Odds, Family::Outcomes]) {
+                let weights = rows.weights.as_deref();
+                notes.extend(subject.decide(positive, self.threshold, weights));
+            }
+            subjects.push(subject);
+        }
+        Ok(subjects)
+    }
+
     /// The measures that compare cells, and the distributions in them.
     fn compare_cells(
         &self,
         audit: &mut Audit,
         (name, subject): (&str, &SubjectRows),
         edges: &[f64],
-        views: &[View],
-        (weights, truth): (Option<&[f64]>, Option<&[bool]>),
-        watch: &Watch,
+        scene: &Scene,
     ) -> Result<()> {
-        for (at, view) in views.iter().enumerate() {
+        let families = [
+            Family::Cells,
+            Family::Decisions,
+            Family::Odds,
+            Family::Outcomes,
+        ];
+        if !self.wants_any(&families) {
+            return Ok(());
+        }
+        for (at, view) in scene.views.iter().enumerate() {
+            let cells = scene.cells(view, self.least_rows);
             let comparison = Comparison {
                 outcome: subject.outcome(),
-                cells: &view.cells,
-                count: view.labels.len(),
-                weights,
+                cells: &cells,
                 positive: subject.positive.as_deref(),
-                truth,
                 bins: self.bins,
-                least_rows: self.least_rows,
             };
-            let compared = comparison.measure(&self.resampling, watch)?;
+            let compared = comparison.measure(&self.resampling, scene.kernels.watch)?;
             let profile = ProfileRows {
                 rows: &comparison,
                 intervals: &compared.intervals,
@@ -218,14 +249,17 @@ impl AuditSettings {
     }
 
     /// The measures that see more than the cells' means and shares.
-    fn beyond_cells(
-        &self,
-        audit: &mut Audit,
-        subject: &Beyond,
-        kernels: &Kernels,
-        targets: &[Target],
-        sides: &[HsicSide],
-    ) -> Result<()> {
+    fn beyond_cells(&self, audit: &mut Audit, subject: &Beyond, scene: &Scene) -> Result<()> {
+        let Scene {
+            targets,
+            sides,
+            kernels,
+            ..
+        } = scene;
+        // They do not hold other columns fixed.
+        if scene.control.is_some() {
+            return Ok(());
+        }
         let mut found: Vec<(usize, Result<Found>)> = Vec::new();
         if !sides.is_empty() {
             let own = kernels.source(&subject.source);
@@ -259,9 +293,7 @@ impl AuditSettings {
         &self,
         audit: &mut Audit,
         (features, whole_table): (&[Column], bool),
-        kernels: &Kernels,
-        targets: &[Target],
-        sides: &[HsicSide],
+        scene: &Scene,
     ) -> Result<()> {
         let (features, notes) = prepared(features)?;
         audit.notes.extend(notes);
@@ -275,7 +307,7 @@ impl AuditSettings {
                 role: Role::Features,
                 source: Source::Table(&features),
             };
-            self.beyond_cells(audit, &beyond, kernels, targets, sides)?;
+            self.beyond_cells(audit, &beyond, scene)?;
             if audit.findings.iter().any(|finding| finding.subject == name) {
                 audit.subjects.push(Subject {
                     name,
@@ -284,14 +316,18 @@ impl AuditSettings {
             }
         }
         if self.measures.is_empty() {
-            let ranked = kernels.ranked(&features, targets);
+            let ranked = scene.kernels.ranked(&features, scene.targets);
             audit.features = self.possible(ranked, &mut audit.notes)?.unwrap_or_default();
         }
         Ok(())
     }
 
     /// A result, or nothing and a note if there are too few rows for what nobody asked for by name.
-    fn possible<T>(&self, result: Result<T>, notes: &mut Vec<String>) -> Result<Option<T>> {
+    pub(super) fn possible<T>(
+        &self,
+        result: Result<T>,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<T>> {
         match result {
             Err(error @ Error::TooFewRows { .. }) if self.measures.is_empty() => {
                 let note = error.to_string();
@@ -305,12 +341,18 @@ impl AuditSettings {
     }
 
     /// Whether any of these measures is asked for.
-    fn wants(&self, measures: &[Measure]) -> bool {
+    pub(super) fn wants(&self, measures: &[Measure]) -> bool {
         self.measures.is_empty() || measures.iter().any(|m| self.measures.contains(m))
     }
 
+    /// Whether any measure of these families is asked for.
+    pub(super) fn wants_any(&self, families: &[Family]) -> bool {
+        let measures = &self.measures;
+        measures.is_empty() || measures.iter().any(|m| families.contains(&m.family()))
+    }
+
     /// Whether a measure of such a subject is asked for: by name, or because it says something of its own.
-    fn asks(&self, role: Role, measure: Measure) -> bool {
+    pub(super) fn asks(&self, role: Role, measure: Measure) -> bool {
         match self.measures[..] {
             [] => tells(role, measure),
             _ => self.wants(&[measure]),
@@ -318,7 +360,14 @@ impl AuditSettings {
     }
 
     /// Adds what was found of a subject against one entry, as far as it was asked for.
-    fn add(&self, audit: &mut Audit, subject: &str, role: Role, against: usize, found: Vec<Found>) {
+    pub(super) fn add(
+        &self,
+        audit: &mut Audit,
+        subject: &str,
+        role: Role,
+        against: usize,
+        found: Vec<Found>,
+    ) {
         let against = &audit.against[against];
         let asked = found.into_iter();
         let asked = asked.filter(|found| self.asks(role, found.measure));
@@ -326,8 +375,14 @@ impl AuditSettings {
         audit.findings.extend(made);
     }
 
-    fn views(&self, sensitive: &Sensitive, weights: Option<&[f64]>) -> Result<Vec<View>> {
-        let mut views = View::all(&self.rule, sensitive, weights)?;
+    fn views(&self, rows: &AuditRows, weights: Option<&[f64]>) -> Result<Vec<View>> {
+        let rule = if rows.control.is_empty() {
+            self.rule.clone()
+        } else {
+            control::check(&self.rule, &rows.sensitive, &rows.control)?;
+            self.rule.of_columns(&rows.sensitive)
+        };
+        let mut views = View::all(&rule, &rows.sensitive, weights)?;
         if !self.one_by_one {
             views.drain(..views.len() - 1);
         }
@@ -338,7 +393,8 @@ impl AuditSettings {
         self.resampling.check()?;
         let needed = rows.sensitive.len();
         let subjects = rows.subjects.iter().map(|(_, column)| column);
-        for column in subjects.chain(&rows.features).chain(&rows.truth) {
+        let others = rows.features.iter().chain(&rows.truth);
+        for column in subjects.chain(others).chain(&rows.control) {
             if column.len() != needed {
                 return Err(Error::Length {
                     what: "a column of the audit",
@@ -412,48 +468,6 @@ impl AuditSettings {
     }
 }
 
-/// What the reader should know before the measures are taken.
-fn notes(rows: &AuditRows, truth: Option<&[bool]>) -> Vec<String> {
-    let mut notes = Vec::new();
-    if let (Some(column), Some(truth)) = (&rows.truth, truth) {
-        let (levels, codes) = column.sorted_categories();
-        let first = truth.iter().position(|positive| *positive);
-        if let Some(level) = first.and_then(|row| levels.get(codes[row] as usize)) {
-            notes.push(format!(
-                "`{}`: `{level}` is the positive label",
-                column.name
-            ));
-        }
-    }
-    if let (Some(column), None) = (&rows.truth, truth) {
-        notes.push(format!(
-            "the labels `{}` are not of two kinds, so there are no equalised odds; name the label that counts as positive",
-            column.name
-        ));
-    }
-    notes
-}
-
-/// The measures of decisions.
-const DECISIONS: [Measure; 3] = [
-    Measure::ParityDifference,
-    Measure::ParityRatio,
-    Measure::EqualizedOdds,
-];
-
-/// The measures that compare cells.
-const CELLS: [Measure; 9] = [
-    Measure::CorrelationRatio,
-    Measure::MeanGap,
-    Measure::Beta,
-    Measure::BetaBound,
-    Measure::ParityDifference,
-    Measure::ParityRatio,
-    Measure::EqualizedOdds,
-    Measure::Wasserstein,
-    Measure::KolmogorovSmirnov,
-];
-
 /// A subject for the measures beyond cells.
 struct Beyond<'a> {
     name: &'a str,
@@ -461,18 +475,9 @@ struct Beyond<'a> {
     source: Source<'a>,
 }
 
-/// Whether a measure says something of its own about such a subject: the distance between two labels is their difference,
-/// and every function of them is linear.
+/// Whether a measure says something of its own about such a subject.
 fn tells(role: Role, measure: Measure) -> bool {
-    role != Role::Label
-        || !matches!(
-            measure,
-            Measure::MeanGap
-                | Measure::Wasserstein
-                | Measure::KolmogorovSmirnov
-                | Measure::AdversaryLinear
-                | Measure::DistanceCorrelation
-        )
+    role != Role::Label || measure.tells_of_labels()
 }
 
 /// Findings by subject, by sensitive columns, and by measure as these are listed.

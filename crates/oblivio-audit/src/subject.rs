@@ -4,11 +4,11 @@ use oblivio::sensitive::Kind;
 use oblivio_base::encoder::complete;
 use oblivio_base::{Column, Error, Result, Values};
 
-use super::cells::Outcome;
+use super::comparison::Outcome;
 use super::report::{Role, more_than_two};
 
 /// Texts of more kinds than this are no labels.
-const MOST_CLASSES: usize = 100;
+pub(super) const MOST_CLASSES: usize = 100;
 
 /// A column of scores or labels.
 pub(super) struct SubjectRows {
@@ -59,6 +59,36 @@ impl SubjectRows {
         match &self.column.values {
             Values::Numbers(numbers) => Some(numbers),
             Values::Categories { .. } => None,
+        }
+    }
+
+    /// The classes of a label and the class of each row; none for numbers that are not of two or a few kinds.
+    pub(super) fn classes(&self) -> Option<(Vec<String>, Vec<u32>)> {
+        match &self.column.values {
+            Values::Categories { .. } => Some((self.levels.clone(), self.codes.clone())),
+            Values::Numbers(_) if Kind::of(&self.column) == Kind::Categorical => {
+                Some(self.column.sorted_categories())
+            }
+            Values::Numbers(_) => None,
+        }
+    }
+
+    /// The score, or the indicator of a label, or one indicator for each of several with its class.
+    pub(super) fn targets(&self) -> Vec<(Option<String>, Vec<f64>)> {
+        let indicator = |is: &bool| f64::from(u8::from(*is));
+        match (self.scores(), &self.positive) {
+            (Some(scores), _) => vec![(None, scores.to_vec())],
+            (None, Some(positive)) => vec![(None, positive.iter().map(indicator).collect())],
+            (None, None) => {
+                let classes = self.levels.iter().enumerate();
+                let rows = |level: usize| {
+                    let rows = self.codes.iter();
+                    rows.map(move |&code| indicator(&(code as usize == level)))
+                };
+                classes
+                    .map(|(level, class)| (Some(class.clone()), rows(level).collect()))
+                    .collect()
+            }
         }
     }
 

@@ -38,7 +38,7 @@ impl View {
         alone.chain([Ok(together)]).collect()
     }
 
-    fn new(rule: &PartitionRule, columns: Vec<Column>, weights: &[f64]) -> Result<Self> {
+    pub(super) fn new(rule: &PartitionRule, columns: Vec<Column>, weights: &[f64]) -> Result<Self> {
         let sensitive = Sensitive::new(columns.clone(), weights.len())?;
         // What depends on S within joined cells would not be seen; small ones are called so instead.
         let rule = PartitionRule {

@@ -91,7 +91,9 @@ impl AuditModel {
     /// Measures everything that is defined. Subjects come with their role: before, after, score or target; features with
     /// whether all of them together are audited too.
     #[staticmethod]
-    #[pyo3(signature = (subjects, features, sensitive_columns, truth, weights, settings, progress=None))]
+    #[pyo3(signature = (
+        subjects, features, sensitive_columns, truth, control_columns, weights, settings, progress=None
+    ))]
     #[allow(clippy::too_many_arguments, reason = "one for each role of a column")]
     fn run<'py>(
         py: Python<'py>,
@@ -99,6 +101,7 @@ impl AuditModel {
         features: (Vec<NamedColumn<'py>>, bool),
         sensitive_columns: Vec<NamedColumn<'py>>,
         truth: Option<NamedColumn<'py>>,
+        control_columns: Vec<NamedColumn<'py>>,
         weights: Option<PyReadonlyArray1<'py, f64>>,
         settings: &Bound<'py, PyDict>,
         progress: Option<&Bound<'py, PyAny>>,
@@ -120,6 +123,7 @@ impl AuditModel {
             whole_table: features.1,
             sensitive: sensitive(&sensitive_columns, rows).map_err(raise)?,
             truth: truth.as_ref().map(column),
+            control: control_columns.iter().map(column).collect(),
             weights: weights.map(|weights| weights.as_array().to_vec()),
         };
         let audit = run::owned(py, progress, move |watch: &Watch| {

@@ -13,6 +13,7 @@
 //!     whole_table: false,
 //!     sensitive: Sensitive::new(vec![group], 60)?,
 //!     truth: None,
+//!     control: Vec::new(),
 //!     weights: None,
 //! };
 //! let settings = AuditSettings { measures: vec![Measure::Beta], ..AuditSettings::default() };

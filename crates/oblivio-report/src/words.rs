@@ -1,6 +1,6 @@
 //! Measures in words.
 
-use oblivio_audit::{ErrorMeasure, Measure};
+use oblivio_audit::{Convention, ErrorMeasure, Measure, Unit};
 
 use crate::number::{percent, short};
 
@@ -38,6 +38,35 @@ pub fn words(measure: Measure) -> (&'static str, &'static str) {
         Measure::EqualizedOdds => (
             "gap in error rates",
             "The larger of the differences between cells in true-positive and in false-positive rates.",
+        ),
+        Measure::TruePositiveGap => (
+            "gap in true-positive rates",
+            "The largest difference between two cells' shares of positive decisions among rows whose true label is positive.",
+        ),
+        Measure::FalsePositiveGap => (
+            "gap in false-positive rates",
+            "The largest difference between two cells' shares of positive decisions among rows whose true label is not \
+             positive.",
+        ),
+        Measure::Separation => (
+            "share of variance explained beyond the labels",
+            "How much of the score's variance the sensitive columns explain beyond the true labels, on rows that were held \
+             out: 0 if scores depend on them through the labels alone, and a little less by chance.",
+        ),
+        Measure::ConditionalParity => (
+            "share of variance explained beyond the control columns",
+            "How much of the score's variance the sensitive columns explain beyond the control columns, on rows that were \
+             held out: 0 if scores depend on them through the control columns alone, and a little less by chance.",
+        ),
+        Measure::Calibration => (
+            "miscalibration in groups",
+            "How far the outcomes of like scores in a cell are from the outcomes of all like scores, on average, in standard \
+             deviations of the outcome: 0 if a score means the same in every cell.",
+        ),
+        Measure::ErrorGap => (
+            "largest gap between errors",
+            "The largest difference between two cells' rates of wrong decisions, or between their root mean squared errors in \
+             standard deviations of the target.",
         ),
         Measure::Hsic => (
             "kernel dependence (HSIC)",
@@ -89,43 +118,28 @@ pub fn error_words(measure: ErrorMeasure) -> (&'static str, &'static str) {
 
 /// A value of a measure in a sentence, with its unit.
 pub(crate) fn value_in_words(measure: Measure, value: f64) -> String {
-    match measure {
-        Measure::CorrelationRatio | Measure::ParityDifference | Measure::EqualizedOdds => {
-            percent(value)
-        }
-        Measure::MeanGap | Measure::Wasserstein => format!("{} standard deviations", short(value)),
-        _ => short(value),
+    match measure.unit() {
+        Unit::Percent => percent(value),
+        Unit::Deviations => format!("{} standard deviations", short(value)),
+        Unit::Number => short(value),
     }
 }
 
-/// Each way in which a value is called large, with the measures it holds for.
-pub(crate) const CONVENTIONS: &[(&[Measure], &str)] = &[
-    (
-        &[Measure::CorrelationRatio, Measure::Hsic],
-        "a medium share of variance after Cohen",
-    ),
-    (
-        &[Measure::MeanGap, Measure::Wasserstein],
-        "a medium difference after Cohen, half a standard deviation",
-    ),
-    (
-        &[Measure::Beta, Measure::BetaBound],
-        "a twentieth of the rows in another place than under independence",
-    ),
-    (&[Measure::ParityRatio], "the rule of four fifths"),
-    (
-        &[Measure::ParityDifference, Measure::EqualizedOdds],
-        "a tenth of the rows",
-    ),
-    (
-        &[Measure::Adversary, Measure::AdversaryLinear],
-        "an AUC of 0.6 where a coin gives 0.5, or an R² of 0.1",
-    ),
-    (
-        &[Measure::KolmogorovSmirnov, Measure::DistanceCorrelation],
-        "a fifth of the range",
-    ),
-];
+/// The origin of a convention by which values are called large.
+pub(crate) fn origin(convention: Convention) -> &'static str {
+    match convention {
+        Convention::MediumShare => "a medium share of variance after Cohen",
+        Convention::MediumDifference => {
+            "a medium difference after Cohen, half a standard deviation"
+        }
+        Convention::Twentieth => "a twentieth of the rows in another place than under independence",
+        Convention::FourFifths => "the rule of four fifths",
+        Convention::Tenth => "a tenth of the rows",
+        Convention::TenthOfDeviation => "a tenth of a standard deviation",
+        Convention::Skill => "an AUC of 0.6 where a coin gives 0.5, or an R² of 0.1",
+        Convention::Fifth => "a fifth of the range",
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -137,12 +151,9 @@ mod tests {
         for &(_, measure) in Measure::NAMES {
             let (name, sentence) = words(measure);
             assert!(!name.is_empty() && sentence.ends_with('.'));
-            let conventions: Vec<_> = CONVENTIONS
-                .iter()
-                .filter(|(measures, _)| measures.contains(&measure))
-                .collect();
-            assert_eq!(conventions.len(), 1);
-            assert_eq!(conventions[0].0[0].large(), measure.large());
+            let convention = measure.convention();
+            assert!(Convention::ALL.contains(&convention) && !origin(convention).is_empty());
+            assert_eq!(convention.distance(), measure.large());
         }
     }
 }

@@ -8,9 +8,9 @@ use oblivio_kernels::{Components, FeatureMap, Gamma, Kernel};
 use super::{AdversaryKind, AdversarySettings};
 
 /// Features of rows, row after row.
-pub(super) struct Design {
-    pub(super) values: Vec<f64>,
-    pub(super) width: usize,
+pub(crate) struct Design {
+    pub(crate) values: Vec<f64>,
+    pub(crate) width: usize,
 }
 
 /// The most categories of a column that have an indicator of their own.
@@ -23,7 +23,7 @@ const QUANTILES: usize = 40;
 impl Design {
     /// Columns standardised, categories as indicators; for [`AdversaryKind::Kernel`], Nyström features of the Gaussian kernel
     /// beside them. None if nothing varies.
-    pub(super) fn new(
+    pub(crate) fn new(
         x: &[Column],
         weights: &[f64],
         settings: &AdversarySettings,
@@ -83,7 +83,8 @@ impl Design {
         })
     }
 
-    fn beside(&self, other: &Self) -> Self {
+    /// The features of both, side by side.
+    pub(crate) fn beside(&self, other: &Self) -> Self {
         let rows = self
             .values
             .chunks(self.width)

@@ -7,17 +7,17 @@ use oblivio_base::random::Stream;
 use rand::seq::SliceRandom;
 
 /// The rows in the order of their folds.
-pub(super) struct Folds {
+pub(crate) struct Folds {
     /// All rows, fold after fold.
-    pub(super) rows: Vec<usize>,
+    pub(crate) rows: Vec<usize>,
     /// The part of `rows` that is each fold.
-    pub(super) spans: Vec<Range<usize>>,
+    pub(crate) spans: Vec<Range<usize>>,
 }
 
 impl Folds {
     /// Deals the rows of every group out in turn, shuffled by seed, so that a group of at least as many rows as there are
     /// folds is in each of them.
-    pub(super) fn draw(groups: &[u32], count: usize, seed: u64) -> Self {
+    pub(crate) fn draw(groups: &[u32], count: usize, seed: u64) -> Self {
         let mut random = random::generator(seed, Stream::Folds);
         let mut shuffled: Vec<usize> = (0..groups.len()).collect();
         shuffled.shuffle(&mut random);
@@ -44,7 +44,7 @@ impl Folds {
     ///
     /// Folds depend on S where S has categories, so a shuffle across them would not be the same procedure on other data.
     /// Within them it is: given the folds, rows whose S is independent of X are still exchangeable.
-    pub(super) fn shuffle(&self, order: &[u32]) -> Vec<u32> {
+    pub(crate) fn shuffle(&self, order: &[u32]) -> Vec<u32> {
         let mut next: Vec<usize> = self.spans.iter().map(|span| span.start).collect();
         let mut fold_of = vec![0u32; order.len()];
         for (fold, span) in self.spans.iter().enumerate() {

@@ -1,9 +1,9 @@
 //! An adversary: how well can S be predicted from a score, a feature or a whole table?
 
 pub(crate) mod auc;
-mod design;
-mod folds;
-mod ridges;
+pub(crate) mod design;
+pub(crate) mod folds;
+pub(crate) mod ridges;
 mod study;
 mod target;
 #[cfg(test)]

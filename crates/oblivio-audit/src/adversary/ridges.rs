@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::folds::Folds;
 
 /// Ridge regressions that differ in the fold they have not seen, decomposed once for all targets.
-pub(super) struct Ridges<'a> {
+pub(crate) struct Ridges<'a> {
     folds: &'a Folds,
     /// Features in the order of the folds, row after row, about their mean.
     features: Vec<f64>,
@@ -35,21 +35,28 @@ struct Cross {
     sums: Vec<(f64, f64)>,
 }
 
+/// A regression of several targets on the rows outside a fold.
+struct Learned {
+    coefficients: Mat<f64>,
+    /// The mean of each target on these rows.
+    means: Vec<f64>,
+}
+
 /// What was predicted of rows by those of other folds.
-pub(super) struct Held {
+pub(crate) struct Held {
     /// Target after target, rows in the order of the folds: the prediction less the mean of the rows that taught it.
-    pub(super) scores: Vec<f64>,
+    pub(crate) scores: Vec<f64>,
     /// Those means: fold after fold for each target.
-    pub(super) means: Vec<Vec<f64>>,
+    pub(crate) means: Vec<Vec<f64>>,
 }
 
 /// Penalties to choose from, for each unit of weight; the largest all but silences a feature of variance one.
-pub(super) const PENALTIES: [f64; 10] =
+pub(crate) const PENALTIES: [f64; 10] =
     [1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0];
 
 impl<'a> Ridges<'a> {
     /// Takes features row after row and their weights, both in the order of the folds.
-    pub(super) fn new(
+    pub(crate) fn new(
         folds: &'a Folds,
         mut features: Vec<f64>,
         width: usize,
@@ -113,7 +120,45 @@ impl<'a> Ridges<'a> {
 
     /// Predicts every row of every target (one after the other, rows in the order of the folds) from the other folds' rows,
     /// with the penalty that generalised cross-validation prefers on those.
-    pub(super) fn hold_out(&self, targets: &[f64]) -> Held {
+    pub(crate) fn hold_out(&self, targets: &[f64]) -> Held {
+        let mut held = Held {
+            scores: vec![0.0; targets.len()],
+            means: vec![Vec::new(); targets.len() / self.weights.len()],
+        };
+        for (fold, learned) in self.learn(targets).iter().enumerate() {
+            for (means, mean) in held.means.iter_mut().zip(&learned.means) {
+                means.push(*mean);
+            }
+            let training = &self.training[fold];
+            self.predict(fold, training, &learned.coefficients, &mut held.scores);
+        }
+        held
+    }
+
+    /// The mean over all regressions of their predictions of every row, in the layout of the targets: a function of the
+    /// features alone.
+    pub(crate) fn mean_predictions(&self, targets: &[f64]) -> Vec<f64> {
+        let rows = self.weights.len();
+        let learned = self.learn(targets);
+        let (mut sum, mut one) = (vec![0.0; targets.len()], vec![0.0; targets.len()]);
+        for (training, learned) in self.training.iter().zip(&learned) {
+            for fold in 0..self.training.len() {
+                self.predict(fold, training, &learned.coefficients, &mut one);
+            }
+            let targets = sum.chunks_mut(rows).zip(one.chunks(rows));
+            for ((sum, one), mean) in targets.zip(&learned.means) {
+                sum.iter_mut()
+                    .zip(one)
+                    .for_each(|(sum, one)| *sum += one + mean);
+            }
+        }
+        let count = self.training.len() as f64;
+        sum.iter_mut().for_each(|value| *value /= count);
+        sum
+    }
+
+    /// The regression of every target on the rows outside each fold.
+    fn learn(&self, targets: &[f64]) -> Vec<Learned> {
         let rows = self.weights.len();
         let count = targets.len() / rows;
         let weighted: Vec<f64> = targets
@@ -123,24 +168,21 @@ impl<'a> Ridges<'a> {
         let crosses: Vec<Cross> = (0..self.training.len())
             .map(|fold| self.cross(fold, targets, &weighted))
             .collect();
-        let mut held = Held {
-            scores: vec![0.0; targets.len()],
-            means: vec![Vec::new(); count],
-        };
-        for (fold, training) in self.training.iter().enumerate() {
+        let folds = self.training.iter().enumerate();
+        let learned = folds.map(|(fold, training)| {
             let mut cross = Cross::zero(self.width, count);
             for (other, part) in crosses.iter().enumerate() {
                 if other != fold {
                     cross.add(part);
                 }
             }
-            let coefficients = training.coefficients(&cross);
-            for (means, (sum, _)) in held.means.iter_mut().zip(&cross.sums) {
-                means.push(sum / training.weight);
+            let mean = |(sum, _): &(f64, f64)| sum / training.weight;
+            Learned {
+                coefficients: training.coefficients(&cross),
+                means: cross.sums.iter().map(mean).collect(),
             }
-            self.predict(fold, training, &coefficients, &mut held.scores);
-        }
-        held
+        });
+        learned.collect()
     }
 
     fn cross(&self, fold: usize, targets: &[f64], weighted: &[f64]) -> Cross {

@@ -341,7 +341,8 @@ impl Found<'_> {
             features: Vec::new(),
             whole_table: false,
             sensitive,
-            truth: self.labels.map(|_| self.classes()),
+            truth: Some(self.truth()),
+            control: Vec::new(),
             weights: held_out.weights.clone(),
         };
         let settings = AuditSettings {
@@ -363,8 +364,8 @@ impl Found<'_> {
         settings.run(&rows, watch)
     }
 
-    /// The true classes as 0 and 1.
-    fn classes(&self) -> Column {
+    /// The targets: classes as 0 and 1.
+    fn truth(&self) -> Column {
         Column::numbers(&self.held_out.0.target.name, self.held_out.1.clone())
     }
 

@@ -43,6 +43,7 @@ fn rows(subject: Column, s: Column) -> AuditRows {
         whole_table: false,
         sensitive: Sensitive::new(vec![s], count).unwrap(),
         truth: None,
+        control: Vec::new(),
         weights: None,
     }
 }
@@ -435,6 +436,7 @@ fn everything_at_once_and_the_same_again() {
         whole_table: true,
         sensitive: Sensitive::new(vec![sexes, Column::numbers("age", age)], n).unwrap(),
         truth: Some(Column::numbers("truth", truth)),
+        control: Vec::new(),
         weights: None,
     };
     let settings = AuditSettings {

@@ -186,6 +186,7 @@ fn held_out_rows_never_train_and_errors_and_measures_are_those_by_hand() {
             whole_table: false,
             sensitive: Sensitive::new(sensitive, 18).unwrap(),
             truth: None,
+            control: Vec::new(),
             weights: None,
         };
         let settings = AuditSettings {
@@ -377,4 +378,25 @@ fn what_makes_no_frontier_is_refused_in_a_sentence() {
     };
     let admitted = roles(&table, "admitted");
     assert!(refused(&auto, admitted, &machines).contains("penalty of a classifier"));
+}
+
+/// What S explains beyond the target is an axis for numbers and for classes, with the value of an audit by hand.
+#[test]
+fn separation_is_an_axis() {
+    let table = admissions(120);
+    for (target, learner) in [("success", Learner::Ridge), ("admitted", Learner::Logistic)] {
+        let settings = Settings { learner, ..base() };
+        let candidates = grid(&[Mode::Oblivious], &[1.0])
+            .candidates(&settings)
+            .unwrap();
+        let mut settings = quick();
+        settings.audit.measures = vec![Measure::Separation];
+        let frontier = run(&settings, roles(&table, target), &candidates);
+        assert_eq!(frontier.measures, [Measure::Separation]);
+        assert_eq!(frontier.axes()[0].0.name, "sex × age");
+        for candidate in &frontier.candidates {
+            let found = candidate.of("sex × age", Measure::Separation).unwrap();
+            assert!(found.measured.value.is_finite() && found.measured.rows == 36);
+        }
+    }
 }

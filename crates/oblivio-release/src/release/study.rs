@@ -209,6 +209,7 @@ fn audited(
         whole_table: true,
         sensitive: held.sensitive.clone(),
         truth: None,
+        control: Vec::new(),
         weights: held.weights.clone(),
     };
     settings.run(&rows, watch)

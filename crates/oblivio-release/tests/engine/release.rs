@@ -239,6 +239,7 @@ fn audited(table: &Table, features: &[Column], measure: Measure) -> oblivio_audi
         whole_table: true,
         sensitive: table.sensitive.clone(),
         truth: None,
+        control: Vec::new(),
         weights: None,
     };
     settings.run(&rows, &watch()).unwrap().findings[0].measured

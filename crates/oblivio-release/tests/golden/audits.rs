@@ -105,6 +105,7 @@ fn audit(values: &mut Values, weighted: bool, one_by_one: bool) -> Result<()> {
         whole_table: true,
         sensitive: sensitive(&table)?,
         truth: Some(table.decision.clone()),
+        control: Vec::new(),
         weights: weighted.then_some(weights),
     };
     values.report("audit", &settings.run(&rows, &watch())?);

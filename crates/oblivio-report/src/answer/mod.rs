@@ -61,21 +61,27 @@ pub fn answer(audit: &Audit) -> Answer {
     let mut said = vec![sentences::numbers_in_words(&changes[0], &pair)];
     said.extend(sentences::worse(&changes));
     said.extend(sentences::single_columns(audit, &pair, against, lead));
+    said.extend(sentences::outcomes(audit, &pair, against));
     said.extend(unnoticed(&changes));
     said.extend(sentences::others(audit, &pair, against));
     said.extend(sentences::small_cells(against));
     Answer {
-        headline: verdict(&pair, against, &changes, audit.resampling.permutations),
+        headline: verdict(
+            &pair,
+            (against, &audit.control),
+            &changes,
+            audit.resampling.permutations,
+        ),
         sentences: said,
         numbers: figures(&changes),
     }
 }
 
-/// The findings that the answer counts, the leading one first. A bound is none: it is high by construction.
+/// The findings that the answer counts, the leading one first.
 fn counted<'a>(pair: &Pair<'a>, audit: &'a Audit, against: &Against) -> Vec<Change<'a>> {
     let mut changes = pair.changes(audit, against);
     changes.retain(|change| {
-        change.now.measure != Measure::BetaBound && change.now.measured.value.is_finite()
+        change.now.measure.is_dependence() && change.now.measured.value.is_finite()
     });
     let lead = LEADING.iter().find_map(|measure| {
         changes
@@ -98,9 +104,24 @@ const LEADING: &[Measure] = &[
     Measure::Adversary,
 ];
 
-fn verdict(pair: &Pair, against: &Against, changes: &[Change], shuffles: usize) -> String {
-    let (subject, plural) = noun(pair);
+/// The sensitive columns, and the columns that are held fixed.
+fn columns(against: &Against, control: &[String]) -> String {
     let columns = list(&against.columns);
+    if control.is_empty() {
+        columns
+    } else {
+        format!("{columns} given {}", list(control))
+    }
+}
+
+fn verdict(
+    pair: &Pair,
+    (against, control): (&Against, &[String]),
+    changes: &[Change],
+    shuffles: usize,
+) -> String {
+    let (subject, plural) = noun(pair);
+    let columns = columns(against, control);
     let depend = if plural { "depend" } else { "depends" };
     let was = |change: &Change| change.before.is_some_and(|before| before.detectable);
     let lead = &changes[0];

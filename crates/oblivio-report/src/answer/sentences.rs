@@ -36,6 +36,14 @@ pub(super) fn numbers_in_words(change: &Change, pair: &Pair) -> String {
     )
 }
 
+/// Errors, and outcomes of like scores, that differ between cells.
+pub(super) fn outcomes(audit: &Audit, pair: &Pair, against: &Against) -> Vec<String> {
+    let changes = [Measure::Calibration, Measure::ErrorGap];
+    let changes = changes.map(|measure| pair.change(audit, against, measure));
+    let detectable = changes.iter().flatten().filter(|c| c.now.detectable);
+    detectable.map(|c| numbers_in_words(c, pair)).collect()
+}
+
 /// The measures by which there is more dependence than before.
 pub(super) fn worse(changes: &[Change]) -> Option<String> {
     let worse: Vec<String> = changes

@@ -1,7 +1,7 @@
 //! The answer at the top of the page.
 
 use maud::{Markup, html};
-use oblivio_audit::Measure;
+use oblivio_audit::Unit;
 
 use super::name::prose;
 use crate::answer::{Answer, Figure, detectable, large};
@@ -48,11 +48,9 @@ fn card(figure: &Figure) -> Markup {
 
 /// The value with a short unit.
 pub(super) fn brief(figure: &Figure, value: f64) -> String {
-    match figure.measure {
-        Measure::CorrelationRatio | Measure::ParityDifference | Measure::EqualizedOdds => {
-            prose(&percent(value))
-        }
-        Measure::MeanGap | Measure::Wasserstein => format!("{}\u{a0}SD", short(value)),
-        _ => short(value),
+    match figure.measure.unit() {
+        Unit::Percent => prose(&percent(value)),
+        Unit::Deviations => format!("{}\u{a0}SD", short(value)),
+        Unit::Number => short(value),
     }
 }

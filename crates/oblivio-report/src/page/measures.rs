@@ -10,8 +10,11 @@ use crate::number::{confidence, p_value, short};
 use crate::pair::{Change, Pair, pairs};
 use crate::words::words;
 
-/// A gap as the score counts it, beside the one in standard deviations.
-const RAW: &str = "in-units-of-the-score";
+/// A gap in the units of a column, next to the one in standard deviations.
+const RAW: [(&str, &str); 2] = [
+    ("in-units-of-the-score", "in units of the score"),
+    ("in-units-of-the-target", "in units of the target"),
+];
 
 pub(super) fn section(audit: &Audit) -> Markup {
     let confidence = confidence(audit.resampling.confidence);
@@ -94,7 +97,9 @@ fn row(audit: &Audit, change: &Change, before: bool) -> Markup {
             th scope="row" title=(meaning) {
                 (label)
                 @if let Some(detail) = &finding.detail { span.detail { (name(detail)) } }
-                @if let Some(raw) = finding.further.get(RAW) { span.detail { (short(*raw)) " in units of the score" } }
+                @for (key, unit) in RAW {
+                    @if let Some(raw) = finding.further.get(key) { span.detail { (short(*raw)) " " (unit) } }
+                }
             }
             td { (spark(change, Scale::new(audit, change))) }
             @if before {

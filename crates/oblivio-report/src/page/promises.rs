@@ -1,13 +1,13 @@
 //! What a reader must not conclude.
 
 use maud::{Markup, html};
-use oblivio_audit::Audit;
+use oblivio_audit::{Audit, Convention};
 
 use super::measures::used;
 use super::name::prose;
 use crate::number::confidence;
 use crate::text::list;
-use crate::words::{CONVENTIONS, words};
+use crate::words::{origin, words};
 
 pub(super) fn section(audit: &Audit) -> Markup {
     let columns = audit.against.last().map(|against| list(&against.columns));
@@ -34,12 +34,13 @@ pub(super) fn section(audit: &Audit) -> Markup {
 /// From where on a value is called large.
 pub(super) fn conventions(audit: &Audit) -> Markup {
     let used = used(audit);
-    let known = CONVENTIONS.iter().filter_map(|(measures, origin)| {
-        let measures: Vec<_> = measures.iter().filter(|m| used.contains(m)).collect();
-        let names: Vec<String> = measures.iter().map(|m| words(**m).0.to_owned()).collect();
-        let first = measures.first()?;
+    let known = Convention::ALL.into_iter().filter_map(|convention| {
+        let measures = used.iter().filter(|m| m.convention() == convention);
+        let names: Vec<String> = measures.clone().map(|m| words(*m).0.to_owned()).collect();
+        let first = measures.clone().next()?;
         let side = if first.grows() { "above" } else { "below" };
-        Some((list(&names), first.large(), side, *origin))
+        let origin = origin(convention);
+        Some((list(&names), convention.distance(), side, origin))
     });
     html! {
         h3 { "From where on a value is called large" }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use oblivio::sensitive::Kind;
 use oblivio_audit::{
     Against, Audit, CellProfile, CellRows, FeatureFinding, Finding, Measure, Measured, Null,
-    Profile, Resampling, Role, Subject,
+    Profile, ReliabilityBin, Resampling, Role, Subject,
 };
 use oblivio_base::Named;
 
@@ -164,6 +164,7 @@ fn audit(subjects: &[(&str, Role)], columns: &[&str]) -> Audit {
         weighted: false,
         threshold: Some(0.5),
         resampling: Resampling::default(),
+        control: Vec::new(),
         subjects: subjects
             .iter()
             .map(|&(name, role)| Subject {
@@ -261,6 +262,12 @@ fn level(measure: Measure) -> [f64; 4] {
         Measure::ParityDifference => [0.43, 0.091, 0.06, 0.1],
         Measure::ParityRatio => [0.41, 0.86, 0.92, 0.84],
         Measure::EqualizedOdds => [0.22, 0.14, 0.07, 0.11],
+        Measure::TruePositiveGap => [0.22, 0.12, 0.06, 0.11],
+        Measure::FalsePositiveGap => [0.19, 0.14, 0.05, 0.1],
+        Measure::Separation => [0.17, 0.021, -0.0011, 0.002],
+        Measure::ConditionalParity => [0.15, 0.019, -0.0012, 0.002],
+        Measure::Calibration => [0.04, 0.13, 0.03, 0.05],
+        Measure::ErrorGap => [0.09, 0.08, 0.02, 0.04],
         Measure::Hsic => [0.118, 0.009, 0.0011, 0.002],
         Measure::Adversary => [0.61, 0.63, 0.5, 0.518],
         Measure::AdversaryLinear => [0.602, 0.507, 0.5, 0.516],
@@ -284,7 +291,20 @@ fn findings(audit: &Audit) -> Vec<Finding> {
     findings
 }
 
+/// There are no true labels but for equalised odds, and no control columns.
+const WITHOUT: [Measure; 6] = [
+    Measure::TruePositiveGap,
+    Measure::FalsePositiveGap,
+    Measure::Separation,
+    Measure::ConditionalParity,
+    Measure::Calibration,
+    Measure::ErrorGap,
+];
+
 fn defined(role: Role, against: &Against, measure: Measure) -> bool {
+    if WITHOUT.contains(&measure) {
+        return false;
+    }
     let numbers = against.kinds == [Kind::Continuous];
     match role {
         Role::Features => matches!(
@@ -440,7 +460,26 @@ fn one_cell(mean: f64, rows: usize, edges: &[f64], label: bool) -> CellProfile {
         } else {
             weights.iter().map(|w| w / total).collect()
         },
+        error: Some(0.2 + width),
+        error_lower: Some(0.2),
+        error_upper: Some(0.2 + 2.0 * width),
+        reliability: if label { Vec::new() } else { curve(mean, rows) },
     }
+}
+
+fn curve(mean: f64, rows: usize) -> Vec<ReliabilityBin> {
+    let bin = |at: usize| {
+        let score = (at as f64 + 0.5) / 10.0;
+        let outcome = (score + 0.3 * (mean - 0.5)).clamp(0.0, 1.0);
+        ReliabilityBin {
+            score,
+            outcome,
+            lower: (outcome - 0.05).max(0.0),
+            upper: (outcome + 0.05).min(1.0),
+            rows: rows / 10,
+        }
+    };
+    (0..10).map(bin).filter(|bin| bin.rows >= 5).collect()
 }
 
 fn feature_findings(audit: &Audit) -> Vec<FeatureFinding> {

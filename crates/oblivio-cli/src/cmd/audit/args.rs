@@ -49,9 +49,12 @@ pub(crate) struct Args {
     /// Model file to compare with; without it: the score before the model's own correction
     #[arg(long, value_name = "FILE", requires = "model")]
     pub(super) baseline: Option<PathBuf>,
-    /// Column of true labels: audited itself if there is no score, else for equalised odds
+    /// Column of true labels: audited itself if there is no score, else for separation, equalised odds, calibration and errors
     #[arg(long, value_name = "COLUMN")]
     pub(super) target: Option<String>,
+    /// Legitimate factors: cells are compared within their levels, and the results are averaged
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(super) control: Vec<String>,
     /// Where to write the report: .html, .csv or .json, by the name's ending; may be given several times
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Vec<PathBuf>,
@@ -211,7 +214,8 @@ impl Args {
 
     pub(super) fn settings(&self, sensitive: &[String]) -> Result<AuditSettings> {
         let known = |names: &[String]| -> Vec<String> {
-            let known = names.iter().filter(|name| sensitive.contains(name));
+            let is_read = |name: &&String| sensitive.contains(name) || self.control.contains(name);
+            let known = names.iter().filter(is_read);
             known.cloned().collect()
         };
         for (limits, grows, side) in [

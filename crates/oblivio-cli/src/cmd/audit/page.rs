@@ -68,6 +68,9 @@ pub(super) fn facts(
     if let Some(target) = &args.target {
         add("labels", target.clone());
     }
+    if !args.control.is_empty() {
+        add("control columns", args.control.join(", "));
+    }
     if let Some(weights) = &args.weights {
         add("weights", weights.clone());
     }

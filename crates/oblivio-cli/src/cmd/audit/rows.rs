@@ -33,7 +33,8 @@ impl Models {
             return Ok(args.sensitive.clone());
         }
         let of_model = self.model.iter().flat_map(Model::sensitive_columns);
-        let names: Vec<String> = of_model.map(str::to_owned).collect();
+        let names = of_model.map(str::to_owned);
+        let names: Vec<String> = names.filter(|name| !args.control.contains(name)).collect();
         ensure!(
             !names.is_empty(),
             "the model knows no sensitive columns; name them with --sensitive"
@@ -82,6 +83,7 @@ impl Columns {
             .chain(&args.score)
             .chain(&args.before)
             .chain(&args.target)
+            .chain(&args.control)
             .chain(&args.weights)
             .chain(&args.drop)
             .collect();
@@ -89,7 +91,7 @@ impl Columns {
             source.is_number(name)?;
             ensure!(
                 taken.iter().filter(|other| other == &name).count() == 1,
-                "column `{name}` has two roles; give it one of --sensitive, --score, --before, --target, --weights and --drop"
+                "column `{name}` has two roles; give it one of --sensitive, --score, --before, --target, --control, --weights and --drop"
             );
         }
         let features: Vec<String> = if !args.features.is_empty() {
@@ -166,6 +168,7 @@ impl Columns {
             whole_table,
             sensitive: Sensitive::new(find(&self.sensitive)?, table.rows())?,
             truth,
+            control: find(&args.control)?,
             weights,
         })
     }
