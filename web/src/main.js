@@ -5,11 +5,12 @@ import { draw } from "./draw.js";
 import { distributions } from "./distributions.js";
 import { features } from "./features.js";
 import { frontier } from "./frontier.js";
-import { means, rates } from "./means.js";
+import { errors, means, rates } from "./means.js";
 import { showPanels } from "./panels.js";
+import { reliability } from "./reliability.js";
 import { showAxis, tradeoff, tradeoffControls } from "./tradeoff.js";
 
-const charts = { distributions, means, rates, features, frontier, tradeoff };
+const charts = { distributions, means, rates, errors, reliability, features, frontier, tradeoff };
 const data = JSON.parse(document.getElementById("audit").textContent);
 
 /** What is chosen; cells by their number, none of them means all. Axis and error are those of a frontier. */

@@ -7,8 +7,9 @@ const NARROW = 520;
 export function means(data, state) {
   const known = ({ mean }) => mean !== null;
   const line = (numbers) => numbers.all.mean;
+  const ends = ({ lower, upper }) => [lower, upper];
   const text = ({ mean, lower, upper }) => `mean ${number(mean)} (${number(lower)} to ${number(upper)})`;
-  return rows(data, state, { known, line, text, value: "mean", title: "mean", what: "Mean", rule: "the line is the mean of all rows" });
+  return rows(data, state, { known, line, ends, text, value: "mean", title: "mean", what: "Mean", rule: "the line is the mean of all rows" });
 }
 
 /** The share of positive decisions in every cell, and four fifths of the largest. */
@@ -19,6 +20,15 @@ export function rates(data, state) {
   const what = "Share of positive decisions";
   const rule = "the line is at four fifths of the largest share";
   return rows(data, state, { known, line, text, value: "rate", title: "share of positive decisions", what, rule, format: ".0%" });
+}
+
+/** The error of every cell with its interval, and the error of all rows. */
+export function errors(data, state) {
+  const known = ({ error }) => error !== null;
+  const line = (numbers) => numbers.all.error;
+  const ends = ({ error_lower, error_upper }) => [error_lower, error_upper];
+  const text = ({ error, error_lower, error_upper }) => `error ${number(error)} (${number(error_lower)} to ${number(error_upper)})`;
+  return rows(data, state, { known, line, ends, text, value: "error", title: "error", what: "Error", rule: "the line is the error of all rows" });
 }
 
 /** One line per cell: a hollow mark for before, a filled one for after. */
@@ -44,14 +54,15 @@ function rows(data, state, chart) {
 
 function mark(chart, when, numbers, cell, cells, state) {
   const { colour, shape } = look(cell);
+  const [lower, upper] = chart.ends?.(numbers) ?? [null, null];
   return {
     cell,
     label: cells[cell].label,
     now: when !== "Before",
     when: when === "Before" ? 0 : 1,
     value: numbers[chart.value],
-    lower: numbers.lower,
-    upper: numbers.upper,
+    lower,
+    upper,
     colour,
     shape,
     alpha: opacity(state, cell),
@@ -104,7 +115,7 @@ function spec(chart, marks, rules, cells, width) {
     mark: { type: "rule", color: "var(--ink)", strokeDash: dash, opacity: 0.6 },
     encoding: { x },
   });
-  const hasIntervals = chart.value === "mean" && marks.some(({ lower }) => lower !== null);
+  const hasIntervals = marks.some(({ lower }) => lower !== null);
   return {
     height: cells.length * (width < NARROW ? 40 : two ? 32 : 26),
     params: [{ name: "names", value: names }],

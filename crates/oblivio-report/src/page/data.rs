@@ -61,6 +61,11 @@ struct Numbers {
     upper: Option<f64>,
     rate: Option<f64>,
     shares: Vec<f64>,
+    error: Option<f64>,
+    error_lower: Option<f64>,
+    error_upper: Option<f64>,
+    /// Mean score, mean outcome, and the ends of its interval.
+    reliability: Vec<[f64; 4]>,
 }
 
 #[derive(Serialize)]
@@ -172,6 +177,14 @@ fn numbers(cell: &oblivio_audit::CellProfile) -> Numbers {
         upper: finite(cell.upper),
         rate: finite(cell.rate),
         shares: cell.shares.iter().map(|&share| rounded(share)).collect(),
+        error: finite(cell.error),
+        error_lower: finite(cell.error_lower),
+        error_upper: finite(cell.error_upper),
+        reliability: cell
+            .reliability
+            .iter()
+            .map(|bin| [bin.score, bin.outcome, bin.lower, bin.upper].map(rounded))
+            .collect(),
     }
 }
 

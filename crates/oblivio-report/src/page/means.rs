@@ -44,7 +44,8 @@ fn rates(views: &[View]) -> Markup {
     }
 }
 
-fn having<'a>(views: &[View<'a>], has: impl Fn(&CellProfile) -> bool) -> Vec<View<'a>> {
+/// The views with a cell of this kind.
+pub(super) fn having<'a>(views: &[View<'a>], has: impl Fn(&CellProfile) -> bool) -> Vec<View<'a>> {
     let known = |view: &&View| view.now.cells.iter().any(&has);
     views.iter().filter(known).copied().collect()
 }

@@ -13,6 +13,7 @@ mod frontier;
 mod means;
 mod measures;
 mod name;
+mod outcomes;
 mod promises;
 mod release;
 mod spark;
@@ -114,6 +115,12 @@ impl Page<'_> {
             ),
             ("means", "Means", any_cell(|cell| cell.mean.is_some())),
             ("rates", "Decisions", any_cell(|cell| cell.rate.is_some())),
+            ("errors", "Errors", any_cell(|cell| cell.error.is_some())),
+            (
+                "reliability",
+                "Outcomes",
+                any_cell(|cell| !cell.reliability.is_empty()),
+            ),
             ("measures", "Measures", true),
             ("frontier", "Trade-off", !self.frontier.is_empty()),
             ("bounds", "Bounds", self.bounds.is_some()),
@@ -133,7 +140,7 @@ impl Page<'_> {
             @if charts.is_empty() {
                 p.remark { "This program was built without its charts, so the page has tables in their place." }
             }
-            @if !views.is_empty() { (distributions::section(views)) (means::section(views, audit.resampling.confidence)) }
+            @if !views.is_empty() { (distributions::section(views)) (means::section(views, audit.resampling.confidence)) (outcomes::section(views, audit.resampling.confidence)) }
             (measures::section(audit))
             (frontier::section(self.frontier))
             (bounds::section(self.bounds))
@@ -170,7 +177,7 @@ mod tests {
             assert!(html.contains(&format!("id=\"{id}\"")), "{id}");
         }
         // Every table of a chart is open.
-        assert_eq!(html.matches("<details open").count(), 4);
+        assert_eq!(html.matches("<details open").count(), 6);
     }
 
     #[test]
