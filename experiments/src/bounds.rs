@@ -110,6 +110,7 @@ fn trial(mix: f64, seed: u64) -> Result<Trial> {
         most_rows: PROJECTED,
         confidence: CONFIDENCE,
         seed,
+        ..BoundSettings::default()
     }
     .run(&model, &part(&all, TRAINING..TRAINING + NEW), &watch)?;
     let rest = part(&all, TRAINING + NEW..TRAINING + NEW + TRUTH);

@@ -18,7 +18,8 @@ class Bounds:
     """What is bounded, from :func:`bounds`.
 
     It prints as the answer in words, shows itself in notebooks, and writes itself as a page for people, a frame, CSV or
-    JSON. It holds aggregates only, no row of the table. A bound that says no more than holds of anything is vacuous.
+    JSON. It holds aggregates only, no row of the table. A bound that says no more than holds of anything is vacuous:
+    words and page count such bounds in one line, the frame, CSV and JSON have them all.
     """
 
     def __init__(self, model: _oblivio.BoundsModel, title: str):
@@ -77,6 +78,9 @@ def bounds(
     control_features: Any = None,
     rows: int = 1000,
     confidence: float = 0.95,
+    gap: float = 0.01,
+    boxes: int = 200,
+    translation: float = 0.0,
     title: str | None = None,
     random_state: Any = 0,
 ) -> Bounds:
@@ -100,6 +104,14 @@ def bounds(
         No more rows than this are projected onto the manifold.
     confidence : float, default=0.95
         Of intervals and certificates, each by itself.
+    gap : float, default=0.01
+        Nearest rows are certified until the gap is at most this share of the squared distance. A smaller share gives
+        higher lower ends of intervals, and takes longer.
+    boxes : int, default=200
+        No more boxes than this are looked at to certify a row; a larger gap holds all the same.
+    translation : float, default=0.0
+        The paper's h* as a multiple of the mean feature of the reference rows, from -1 to 1: features are translated by
+        it before their distance to the features of real rows is measured.
     title : str, optional
         Of the page.
     random_state : int, RandomState or None, default=0
@@ -136,9 +148,14 @@ def bounds(
         fitted,
         features.table(),
         sensitive or [],
-        count("rows", rows),
-        number("confidence", confidence),
-        seed_of(random_state),
+        {
+            "rows": count("rows", rows),
+            "confidence": number("confidence", confidence),
+            "seed": seed_of(random_state),
+            "gap": number("gap", gap),
+            "boxes": count("boxes", boxes),
+            "translation": number("translation", translation),
+        },
         model._progress(),
     )
     return Bounds(found, title or "Bounds")

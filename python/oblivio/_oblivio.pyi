@@ -417,9 +417,7 @@ class BoundsModel:
         model: ScoreModel,
         table: _Table,
         sensitive_columns: Sequence[_Column],
-        rows: int,
-        confidence: float,
-        seed: int,
+        settings: dict[str, Any],
         progress: _Progress = None,
     ) -> BoundsModel: ...
     def to_json(self) -> str: ...

@@ -23,6 +23,18 @@ type Line = (
     usize,
 );
 
+/// How bounds are computed.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct BoundOptions {
+    rows: usize,
+    confidence: f64,
+    seed: u64,
+    gap: f64,
+    boxes: usize,
+    translation: f64,
+}
+
 /// How much a model's features and predictions can depend on S, and how far they were moved.
 #[pyclass(frozen, module = "oblivio._oblivio")]
 pub(crate) struct BoundsModel(Bounds);
@@ -31,25 +43,22 @@ pub(crate) struct BoundsModel(Bounds);
 impl BoundsModel {
     /// The bounds of a model on new rows.
     #[staticmethod]
-    #[pyo3(signature = (model, table, sensitive_columns, rows, confidence, seed, progress=None))]
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the model, its rows and three settings"
-    )]
+    #[pyo3(signature = (model, table, sensitive_columns, settings, progress=None))]
     fn run<'py>(
         py: Python<'py>,
         model: &ScoreModel,
         table: Table<'py>,
         sensitive_columns: Vec<NamedColumn<'py>>,
-        rows: usize,
-        confidence: f64,
-        seed: u64,
+        settings: BoundOptions,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Self> {
         let settings = BoundSettings {
-            most_rows: rows,
-            confidence,
-            seed,
+            most_rows: settings.rows,
+            confidence: settings.confidence,
+            seed: settings.seed,
+            gap: settings.gap,
+            most_boxes: settings.boxes,
+            translation: settings.translation,
         };
         let mut columns = table.columns(&[]);
         columns.extend(

@@ -20,9 +20,9 @@ mod release;
 
 pub use bound::{
     BoundCell, BoundSettings, Bounds, CellBound, CellChange, Certificate, CertificateMeasure,
-    ChangeBound, Constant, DependenceBound, DistanceBound, Estimate, Interval, PopulationBound,
-    Price, Spectrum, Trade, bernstein, event_certificate, hoeffding, is_nonnegative,
-    largest_distance, largest_square, trivial, trivial_for,
+    ChangeBound, Constant, DependenceBound, DistanceBound, Estimate, FeatureEventBound, Interval,
+    MoveBound, PopulationBound, Price, Spectrum, Trade, bernstein, event_certificate, hoeffding,
+    is_nonnegative, largest_distance, largest_square, trivial, trivial_for,
 };
 pub use manifold::{Certify, LowerBound, Manifold, Projected, Region, Search, Span, Stepped};
 pub use release::{

@@ -1,11 +1,12 @@
-//! Bounds in words, as lines, and as CSV.
+//! Bounds as lines, all in one form, and as CSV.
+
+mod words;
+
+pub use words::{bound_words, bounds_answer, vacuous_bounds};
 
 use oblivio_release::{Bounds, CertificateMeasure, Estimate, Interval};
 
-use crate::answer::Answer;
 use crate::csv::{line, number};
-use crate::number::{confidence, count, short};
-use crate::text;
 
 const HEADER: [&str; 8] = [
     "bound", "of", "cell", "found", "lower", "value", "vacuous", "rows",
@@ -36,6 +37,18 @@ pub struct BoundLine {
 pub fn bound_lines(bounds: &Bounds) -> Vec<BoundLine> {
     let mut lines = distances(bounds);
     lines.extend(dependence(bounds));
+    lines.extend(feature_events(bounds));
+    let moved = &bounds.moved;
+    lines.push(BoundLine {
+        bound: "moved",
+        of: "rows that are projected, in the mean".into(),
+        cell: None,
+        found: moved.mean,
+        lower: None,
+        value: moved.value,
+        vacuous: moved.vacuous,
+        rows: bounds.projected_rows,
+    });
     for change in &bounds.changes {
         for (cell, of) in change.by_cell.iter().zip(&bounds.cells) {
             lines.push(BoundLine {
@@ -76,6 +89,14 @@ pub(crate) fn inequalities(estimate: &Estimate) -> Vec<(&'static str, Option<Int
     ];
     all.extend(estimate.paper.map(|interval| ("paper", Some(interval))));
     all
+}
+
+/// The narrowest interval that says something, and the inequality it is by; none where all are vacuous.
+pub fn best_interval(estimate: &Estimate) -> Option<(&'static str, Interval)> {
+    let known = inequalities(estimate).into_iter();
+    let known = known.filter_map(|(name, interval)| Some((name, interval?)));
+    let said = known.filter(|(_, interval)| !interval.vacuous);
+    said.min_by(|(_, a), (_, b)| a.upper.total_cmp(&b.upper))
 }
 
 fn distances(bounds: &Bounds) -> Vec<BoundLine> {
@@ -136,6 +157,32 @@ fn dependence(bounds: &Bounds) -> Vec<BoundLine> {
     lines
 }
 
+/// ψ for events of Z, and the paper's form of it.
+fn feature_events(bounds: &Bounds) -> Vec<BoundLine> {
+    let each = bounds.feature_events.iter().flat_map(|bound| {
+        let most = bound.share * (1.0 - bound.share);
+        let forms = [
+            ("dependence-of-features", bound.value),
+            (
+                "dependence-of-features-paper-statement",
+                bound.paper_statement,
+            ),
+            ("dependence-of-features-paper-proof", bound.paper_proof),
+        ];
+        forms.map(|(name, value)| BoundLine {
+            bound: name,
+            of: bound.event.clone(),
+            cell: None,
+            found: bound.actual,
+            lower: None,
+            value,
+            vacuous: value >= most,
+            rows: bounds.projected_rows,
+        })
+    });
+    each.collect()
+}
+
 /// Bounds as CSV: one line for each, after a header. Numbers have all their digits.
 pub fn bounds_csv(bounds: &Bounds) -> String {
     let mut text = line(HEADER.map(str::to_owned));
@@ -155,54 +202,4 @@ pub fn bounds_csv(bounds: &Bounds) -> String {
         ]));
     }
     text
-}
-
-/// What bounds say first: what is certified, and how many of ψ say anything.
-pub fn bounds_answer(bounds: &Bounds) -> Answer {
-    let mut sentences = Vec::new();
-    let decision = bounds.certificates.first();
-    let headline = match decision {
-        Some(certificate) if certificate.vacuous => format!(
-            "No certificate for {}: {} rows are too few",
-            text::inline(&certificate.event),
-            count(certificate.rows)
-        ),
-        Some(certificate) => format!(
-            "With {} confidence {} depends on the cells by at most {}",
-            confidence(bounds.confidence),
-            text::inline(&certificate.event),
-            short(certificate.value)
-        ),
-        None => "Bounds of a constant score".into(),
-    };
-    let vacuous = bounds.dependence.iter().filter(|bound| bound.vacuous);
-    sentences.push(format!(
-        "The bound by the distance to the manifold is vacuous for {} of {} events.",
-        vacuous.count(),
-        bounds.dependence.len()
-    ));
-    let distance = &bounds.distance;
-    sentences.push(format!(
-        "Oblivious features are {} from the manifold in the mean and {} in the root mean square, of at most {}.",
-        short(distance.mean.value),
-        short(distance.root_mean_square.value),
-        short(distance.range)
-    ));
-    let largest = bounds
-        .changes
-        .iter()
-        .flat_map(|change| &change.by_cell)
-        .max_by(|a, b| a.realised.total_cmp(&b.realised));
-    if let Some(cell) = largest {
-        sentences.push(format!(
-            "Predictions were moved by at most {}, where the bound is {}.",
-            short(cell.realised),
-            short(cell.value)
-        ));
-    }
-    Answer {
-        headline,
-        sentences,
-        numbers: Vec::new(),
-    }
 }

@@ -39,7 +39,9 @@ mod text;
 mod words;
 
 pub use answer::{Answer, Figure, answer};
-pub use bounds::{BoundLine, bound_lines, bounds_answer, bounds_csv};
+pub use bounds::{
+    BoundLine, best_interval, bound_lines, bound_words, bounds_answer, bounds_csv, vacuous_bounds,
+};
 pub use csv::csv;
 pub use frontier::{frontier_answer, frontier_csv};
 pub use page::{BoundsPage, FrontierPage, FrontierPoint, HAS_CHARTS, Page, ReleasePage};

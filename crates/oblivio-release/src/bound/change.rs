@@ -25,14 +25,32 @@ impl<'a> RowShifts<'a> {
             norms,
         }
     }
+}
 
-    /// $\langle h, \delta\rangle$ of every row, from $\langle h, \mu_c\rangle$ or $\langle h, \beta_a\rangle$.
-    fn along(&self, products: &[f64]) -> Vec<f64> {
-        let row = Mat::from_fn(1, products.len(), |_, c| products[c]);
-        let shifts = self.mean.shifts(row.as_ref(), &[]);
-        let along = |row| self.assignment.product(row, |p| shifts[(0, p)]);
-        (0..self.assignment.len()).map(along).collect()
-    }
+/// $\langle h, \delta\rangle$ of every row, from $\langle h, \mu_c\rangle$ or $\langle h, \beta_a\rangle$; all must have cells of their own.
+pub(super) fn along(
+    mean: &ConditionalMean,
+    assignment: &SensitiveDesign,
+    products: &[f64],
+) -> Vec<f64> {
+    let row = Mat::from_fn(1, products.len(), |_, c| products[c]);
+    let shifts = mean.shifts(row.as_ref(), &[]);
+    let along = |row| assignment.product(row, |p| shifts[(0, p)]);
+    (0..assignment.len()).map(along).collect()
+}
+
+/// $\langle h, \mu_c\rangle$ of every cell, or $\langle h, \beta_a\rangle$.
+pub(super) fn products(
+    predictor: &Predictor,
+    mean: &ConditionalMean,
+    watch: &Watch,
+) -> Result<Vec<f64>> {
+    let at = mean.at(predictor.points(), watch)?;
+    let product = |column: faer::ColRef<'_, f64>| {
+        let pairs = column.iter().zip(predictor.coefficients());
+        pairs.map(|(k, g)| k * g).sum()
+    };
+    Ok(at.col_iter().map(product).collect())
 }
 
 /// $\|\delta\|$ of every row; all must have cells of their own.
@@ -70,20 +88,12 @@ pub(super) fn bound(
     predictor: &Predictor,
     score: String,
     shifts: &RowShifts,
-    used: &[usize],
+    (products, used): (&[f64], &[usize]),
     watch: &Watch,
 ) -> Result<ChangeBound> {
     let norm = norm(predictor, watch)?;
     let strength = predictor.strength();
-    let at = shifts.mean.at(predictor.points(), watch)?;
-    let products: Vec<f64> = at
-        .col_iter()
-        .map(|column| {
-            let pairs = column.iter().zip(predictor.coefficients());
-            pairs.map(|(k, g)| k * g).sum()
-        })
-        .collect();
-    let along = shifts.along(&products);
+    let along = along(shifts.mean, shifts.assignment, products);
     let h = predictor.expansion_at(shifts.mean.reference(), watch)?;
     let most = h.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
     let least = h.iter().fold(f64::INFINITY, |a, b| a.min(*b));

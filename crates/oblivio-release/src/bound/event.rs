@@ -46,7 +46,11 @@ impl Line {
             let h = scorer.expansion_at(points, watch)?;
             if let Some(threshold) = median(&h) {
                 lines.push(Self {
-                    name: format!("h(W){} >= {}", suffix(model, k), brief(threshold)),
+                    name: format!(
+                        "score of the projected row{} >= {}",
+                        suffix(model, k),
+                        brief(threshold)
+                    ),
                     threshold,
                     of: Of::Expansion(k),
                 });
@@ -76,7 +80,10 @@ impl Line {
                 Values::Categories { .. } => None,
             };
             lines.push(Self {
-                name: format!("{name} of W >= {}", brief(shown.unwrap_or(threshold))),
+                name: format!(
+                    "{name} of the projected row >= {}",
+                    brief(shown.unwrap_or(threshold))
+                ),
                 threshold,
                 of: Of::Feature(at),
             });
@@ -155,8 +162,17 @@ pub(super) fn score_name(model: &Model, k: usize) -> String {
     format!("{}{}", model.card.target, suffix(model, k))
 }
 
+/// The name of an event of Z: a score of oblivious features, from a threshold on.
+pub(super) fn oblivious_score(model: &Model, k: usize, threshold: f64) -> String {
+    format!(
+        "score of the oblivious feature{} >= {}",
+        suffix(model, k),
+        brief(threshold)
+    )
+}
+
 /// The median; the next larger value if that is the least, and none of equal values.
-fn median(values: &[f64]) -> Option<f64> {
+pub(super) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let (middle, least) = (sorted.get(sorted.len() / 2)?, sorted.first()?);

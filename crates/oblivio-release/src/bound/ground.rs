@@ -9,12 +9,14 @@ use oblivio_base::{Points, Result, Watch, random};
 use oblivio_kernels::Kernel;
 
 use super::change::{RowShifts, shift_norms};
+use super::interval::mean;
 use super::range::{largest_distance, largest_square};
+use super::report::MoveBound;
 use super::rows::Table;
+use super::run::BoundSettings;
+use super::translation::Translation;
 use crate::manifold::{Certify, Manifold, Region, Search, Span};
 
-/// No more boxes than this certify the projection of a row; a larger gap holds all the same.
-const MOST_BOXES: usize = 200;
 /// No more rows than this are certified, drawn by seed, unless a single feature moves.
 const MOST_CERTIFIED: usize = 200;
 
@@ -22,12 +24,17 @@ const MOST_CERTIFIED: usize = 200;
 pub(super) struct Ground {
     pub(super) rows: Vec<usize>,
     pub(super) cells: Vec<u32>,
+    pub(super) assignment: SensitiveDesign,
     /// W
     pub(super) points: Points<'static>,
     pub(super) distances: Vec<f64>,
+    /// $\|Z + h^* - \phi(X)\|$
+    own: Vec<f64>,
     /// What the least distances of the rows to certify are at least, if all of them are certified.
     pub(super) least: Option<Vec<f64>>,
     pub(super) certified: usize,
+    /// By how much the distances of certified rows exceed their certified lower bounds.
+    pub(super) gaps: Vec<f64>,
     /// Rows outside the region.
     pub(super) outside: usize,
     /// What a distance is at most; for a regression on S, on these rows.
@@ -47,45 +54,93 @@ impl Ground {
         rows: &Table,
         drawn: Vec<usize>,
         shifts: &RowShifts,
-        seed: u64,
+        settings: &BoundSettings,
         watch: &Watch,
     ) -> Result<Self> {
         let points = rows.points.select(&drawn);
         let assignment = rows.assigned(&drawn)?;
+        let translation = Translation::new(settings.translation, shifts.mean, watch)?;
         let kernel = rows.model.predictor().kernel();
         let strength = rows.offsets.strength;
-        let own = shift_norms(shifts.mean, &assignment);
+        let norms = shift_norms(shifts.mean, &assignment);
         let smooth = !assignment.is_projection();
-        // Shifts of cells are known before a row is looked at; those of a regression are not.
-        let known = shifts.norms.iter().chain(own.iter().filter(|_| smooth));
-        let longest = known.fold(0.0f64, |a, b| a.max(*b));
+        let longest = largest(&shifts.norms, &norms, smooth);
+        let away = |norms: &[f64], assignment: &SensitiveDesign| -> Vec<f64> {
+            match &translation {
+                None => norms.iter().map(|norm| strength * norm).collect(),
+                Some(star) => star.distances(strength, norms, shifts.mean, assignment),
+            }
+        };
+        let own = away(&norms, &assignment);
+        let range = largest(&away(&shifts.norms, shifts.assignment), &own, smooth);
         let region = region(rows);
         let norm = largest_square(kernel, radius_square(&region)).sqrt();
-        let range = strength * longest;
+        let most = largest_distance(kernel, strength, norm)
+            + translation.as_ref().map_or(0.0, Translation::norm);
         let mut ground = Self {
             cells: assignment.codes().to_vec(),
-            distances: own.iter().map(|norm| strength * norm).collect(),
+            distances: own.clone(),
+            own,
             least: (range == 0.0).then(|| vec![0.0; drawn.len()]),
             certified: if range == 0.0 { drawn.len() } else { 0 },
+            gaps: if range == 0.0 {
+                vec![0.0; drawn.len()]
+            } else {
+                Vec::new()
+            },
             outside: (0..points.len())
                 .filter(|&i| !holds(&region, points.row(i)))
                 .count(),
-            range: if smooth {
-                range
-            } else {
-                range.min(largest_distance(kernel, strength, norm))
-            },
+            range: if smooth { range } else { range.min(most) },
             norm,
             limited: limited(kernel, &region),
             left: left(shifts.mean, strength, &points, &assignment, watch)?,
             longest,
             rows: drawn,
+            assignment,
             points,
         };
         if range > 0.0 {
-            ground.project(rows, &Manifold::of(shifts.mean, region)?, seed, watch)?;
+            let mut manifold = Manifold::of(shifts.mean, region)?;
+            if let Some(star) = &translation {
+                manifold = manifold.translated(&star.coefficients, watch)?;
+            }
+            ground.project(rows, &manifold, settings, watch)?;
         }
         Ok(ground)
+    }
+
+    /// d, the root mean square distance.
+    pub(super) fn root_mean_square(&self) -> f64 {
+        let squares = self.distances.iter().map(|v| v * v);
+        mean(&squares.collect::<Vec<_>>()).sqrt()
+    }
+
+    /// How far rows moved from `original`, beside twice their own distance.
+    pub(super) fn moved(&self, kernel: &Kernel, original: &Points) -> MoveBound {
+        let moved: Vec<f64> = (0..original.len())
+            .map(|i| {
+                let (x, w) = (original.row(i), self.points.row(i));
+                let square = kernel.at(x, x) + kernel.at(w, w) - 2.0 * kernel.at(x, w);
+                square.max(0.0).sqrt()
+            })
+            .collect();
+        let pairs = moved.iter().zip(&self.own);
+        // A row that stays where it is moves by nothing, whatever its bound.
+        let shares = pairs.map(|(moved, own)| {
+            if *moved > 0.0 {
+                moved / (2.0 * own)
+            } else {
+                0.0
+            }
+        });
+        let value = 2.0 * mean(&self.own);
+        MoveBound {
+            mean: mean(&moved),
+            value,
+            largest_share: shares.fold(0.0, f64::max),
+            vacuous: value > 0.0 && value >= largest_distance(kernel, 1.0, self.norm),
+        }
     }
 
     /// W and its distances in place of X and those of X, wherever W is nearer.
@@ -96,14 +151,16 @@ impl Ground {
         &mut self,
         rows: &Table,
         manifold: &Manifold,
-        seed: u64,
+        settings: &BoundSettings,
         watch: &Watch,
     ) -> Result<()> {
         let strength = rows.offsets.strength;
         let plain = Search::default();
         let certified = Search {
             certify: Some(Certify {
-                most_boxes: MOST_BOXES,
+                tolerance: f64::INFINITY,
+                share: settings.gap,
+                most_boxes: settings.most_boxes,
                 ..Certify::default()
             }),
             ..plain
@@ -113,7 +170,7 @@ impl Ground {
         let chosen = if region.free.len() == 1 && region.one_of.is_empty() {
             all.clone()
         } else {
-            random::sample(&all, MOST_CERTIFIED, seed)
+            random::sample(&all, MOST_CERTIFIED, settings.seed)
         };
         let every = chosen.len() == all.len();
         let project = |part: &[usize], search: &Search| {
@@ -132,7 +189,10 @@ impl Ground {
             // A row may stay where it is, and one outside the region may be nearest there.
             let square = judged.distances[k].powi(2);
             let lower = judged.gaps[k].map(|gap| (square - gap).max(0.0).sqrt());
-            least.extend(lower.map(|lower| lower.min(self.distances[i])));
+            let found = judged.distances[k].min(self.distances[i]);
+            least.extend(lower.map(|lower| lower.min(found)));
+            self.gaps
+                .extend(lower.map(|lower| found - lower.min(found)));
         }
         self.certified = least.len();
         self.least = (least.len() == chosen.len()).then_some(least);
@@ -147,6 +207,13 @@ impl Ground {
         self.points = Points::new(values, self.points.dim())?;
         Ok(())
     }
+}
+
+/// The largest of what is known of reference rows, before a row is looked at. Shifts of a regression are not, so those of the rows count
+/// too.
+fn largest(reference: &[f64], rows: &[f64], smooth: bool) -> f64 {
+    let known = reference.iter().chain(rows.iter().filter(|_| smooth));
+    known.fold(0.0f64, |a, b| a.max(*b))
 }
 
 /// The box that holds the reference rows; of the indicators of a category one is 1.

@@ -4,6 +4,7 @@
 mod certificate;
 mod change;
 mod event;
+mod feature;
 mod ground;
 mod interval;
 mod population;
@@ -12,6 +13,7 @@ mod range;
 mod report;
 mod rows;
 mod run;
+mod translation;
 
 pub use certificate::event_certificate;
 pub use interval::{Interval, bernstein, hoeffding};
@@ -19,6 +21,6 @@ pub use psi::{Constant, Price, Spectrum, Trade, trivial, trivial_for};
 pub use range::{is_nonnegative, largest_distance, largest_square};
 pub use report::{
     BoundCell, Bounds, CellBound, CellChange, Certificate, CertificateMeasure, ChangeBound,
-    DependenceBound, DistanceBound, Estimate, PopulationBound,
+    DependenceBound, DistanceBound, Estimate, FeatureEventBound, MoveBound, PopulationBound,
 };
 pub use run::BoundSettings;

@@ -31,8 +31,14 @@ pub struct Bounds {
     pub cells: Vec<BoundCell>,
     /// Of Z to the manifold.
     pub distance: DistanceBound,
+    /// h* as a multiple of the mean feature of the reference rows; 0 for none.
+    pub translation: f64,
     /// ψ for events of W.
     pub dependence: Vec<DependenceBound>,
+    /// ψ for events of Z: scores of oblivious features.
+    pub feature_events: Vec<FeatureEventBound>,
+    /// How far features of rows are from those of their projections.
+    pub moved: MoveBound,
     /// Of predictions, for every score.
     pub changes: Vec<ChangeBound>,
     /// For decisions and events of W.
@@ -64,6 +70,10 @@ pub struct DistanceBound {
     /// Rows whose distance is known to be the least but for a gap, which lower ends are from; for others it is what was found, at
     /// least the least.
     pub certified_rows: usize,
+    /// The mean of the certified rows' gaps: the distance found less the certified lower bound on it. None without certified rows.
+    pub mean_gap: Option<f64>,
+    /// The largest of these gaps.
+    pub largest_gap: Option<f64>,
     /// $E\min\|Z - \phi(x)\|$, which the paper's $d_n$ estimates.
     pub mean: Estimate,
     /// $(E\min\|Z - \phi(x)\|^2)^{1/2}$, the paper's d.
@@ -120,6 +130,48 @@ pub struct DependenceBound {
     /// A bound on the population that holds with the confidence; none where the conditional mean is a regression on S, or features
     /// can be longer than those of the reference rows.
     pub population: Option<PopulationBound>,
+}
+
+/// How much an event A of Z can depend on S: at most $c + \psi(C)$ for any event C of W with $P(A \triangle C) \le c$.
+///
+/// A is that a score $\langle h, Z\rangle$ is at least its median on the reference rows, and C that h(W) is at least a threshold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct FeatureEventBound {
+    /// A in words.
+    pub event: String,
+    /// P(A) on these rows.
+    pub share: f64,
+    /// The largest $|P(A \cap B) - P(A)P(B)|$ on these rows, over all unions B of cells.
+    pub actual: f64,
+    /// The sharp bound on it, $c + \psi(C)$ with the best C that was tried, valid for these rows whatever they are.
+    pub value: f64,
+    /// Whether that is no less than P(A)(1 − P(A)), which holds of any event.
+    pub vacuous: bool,
+    /// c, the share of rows in one of A and C only.
+    pub mismatch: f64,
+    /// The sharp ψ(C).
+    pub projected: f64,
+    /// Where C begins, before any offset.
+    pub threshold: f64,
+    /// The paper's $2c + \inf\psi$, with its ψ as it is stated.
+    pub paper_statement: f64,
+    /// The same with ψ as the paper's proof gives it.
+    pub paper_proof: f64,
+}
+
+/// How far rows move when they are projected: $\|\phi(W) - \phi(X)\| \le 2\|Z + h^* - \phi(X)\|$, since W is no farther from Z + h* than X.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct MoveBound {
+    /// The mean of $\|\phi(W) - \phi(X)\|$ on these rows.
+    pub mean: f64,
+    /// The mean of $2\|Z + h^* - \phi(X)\|$, its bound.
+    pub value: f64,
+    /// The largest share of a row's own bound that it moves: at most 1.
+    pub largest_share: f64,
+    /// Whether the bound is no less than the distance of any two features of the region.
+    pub vacuous: bool,
 }
 
 /// ψ for one cell B.

@@ -3,11 +3,12 @@
 use oblivio::{ConditionalMean, Model};
 use oblivio_audit::certificate;
 use oblivio_base::{Column, Error, Result, Watch, random};
-use oblivio_kernels::KernelMatrix;
+use oblivio_kernels::{Kernel, KernelMatrix};
 
 use super::certificate::{Counts, beta, event_certificate, largest_beta};
 use super::change::{self, RowShifts};
 use super::event::{Event, Line, deciles, decisions, score_name};
+use super::feature::{self, Spectra};
 use super::ground::Ground;
 use super::interval::{Interval, bernstein, hoeffding, mean};
 use super::population::{Known, Population, entries};
@@ -26,6 +27,13 @@ pub struct BoundSettings {
     pub confidence: f64,
     /// Of the split and the draws.
     pub seed: u64,
+    /// Nearest points are certified until the gap is at most this share of the squared distance, above 0. Lower ends of intervals come
+    /// from distances less their gaps.
+    pub gap: f64,
+    /// No more boxes than this certify a row; a larger gap holds all the same.
+    pub most_boxes: usize,
+    /// h* as a multiple of the mean feature of the reference rows, from −1 to 1. The paper's theory asks for 0 with the Z that is used here.
+    pub translation: f64,
 }
 
 impl Default for BoundSettings {
@@ -34,6 +42,9 @@ impl Default for BoundSettings {
             most_rows: 1000,
             confidence: 0.95,
             seed: 0,
+            gap: 0.01,
+            most_boxes: 200,
+            translation: 0.0,
         }
     }
 }
@@ -60,20 +71,29 @@ impl BoundSettings {
             watch,
         )?;
         let shifts = RowShifts::new(&mean, &assignment);
+        let products: Vec<Vec<f64>> = model
+            .scorers
+            .iter()
+            .map(|scorer| change::products(scorer, &mean, watch))
+            .collect::<Result<_>>()?;
         let changes = (0..model.scorers.len())
             .map(|k| {
                 let (scorer, name) = (&model.scorers[k], score_name(model, k));
-                change::bound(scorer, name, &shifts, &rows.used, watch)
+                change::bound(scorer, name, &shifts, (&products[k], &rows.used), watch)
             })
             .collect::<Result<_>>()?;
         let drawn = random::sample(&rows.evaluation, self.most_rows, self.seed);
-        let ground = Ground::new(&rows, drawn, &shifts, self.seed, watch)?;
+        let ground = Ground::new(&rows, drawn, &shifts, self, watch)?;
+        let original = rows.points.select(&ground.rows);
         let lines = Line::all(model, table, &rows.reference, &reference, watch)?;
         let events: Vec<Event> = lines
             .iter()
             .map(|line| line.at(model, &ground.points, watch))
             .collect::<Result<_>>()?;
-        let dependence = self.dependence(&rows, &ground, &events, watch)?;
+        let spectra = spectra(kernel, &ground, watch)?;
+        let dependence = self.dependence((&rows, &ground), &spectra, &events, watch)?;
+        let shown = (&ground, &original);
+        let feature_events = feature::bounds(model, shown, &shifts, &products, &spectra, watch)?;
         Ok(Bounds {
             target: model.card.target.clone(),
             kernel: kernel.to_string(),
@@ -84,6 +104,9 @@ impl BoundSettings {
             evaluation_rows: rows.evaluation.len(),
             projected_rows: ground.rows.len(),
             cells: rows.cells(&ground),
+            translation: self.translation,
+            feature_events,
+            moved: ground.moved(kernel, &original),
             distance: self.distance(&ground, rows.partition.smooth().is_some()),
             dependence,
             changes,
@@ -103,6 +126,17 @@ impl BoundSettings {
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
             let value = self.confidence.to_string();
             return refuse("the confidence", "between 0 and 1", value);
+        }
+        if !(self.gap > 0.0 && self.gap.is_finite()) {
+            let value = self.gap.to_string();
+            return refuse("the gap of a certificate", "a positive number", value);
+        }
+        if self.most_boxes == 0 {
+            return refuse("the boxes of a certificate", "at least 1", "0".into());
+        }
+        if !(self.translation.abs() <= 1.0) {
+            let value = self.translation.to_string();
+            return refuse("the translation", "from -1 to 1", value);
         }
         if self.most_rows < LEAST {
             let value = self.most_rows.to_string();
@@ -136,6 +170,8 @@ impl BoundSettings {
             norm: ground.norm,
             range,
             certified_rows: ground.certified,
+            mean_gap: (!ground.gaps.is_empty()).then(|| mean(&ground.gaps)),
+            largest_gap: ground.gaps.iter().copied().reduce(f64::max),
             mean: Estimate {
                 value: mean(values),
                 bernstein: both(values, least, (range, range), bernstein),
@@ -153,25 +189,18 @@ impl BoundSettings {
 
     fn dependence(
         &self,
-        rows: &Table,
-        ground: &Ground,
+        (rows, ground): (&Table, &Ground),
+        Spectra { sharp, papers }: &Spectra,
         events: &[Event],
         watch: &Watch,
     ) -> Result<Vec<DependenceBound>> {
         watch.begin("bounding dependence", events.len())?;
-        let count = ground.rows.len();
-        let kernel = rows.model.predictor().kernel();
-        let matrix = entries(&KernelMatrix::of(kernel, &ground.points), count, watch)?;
-        let weights = vec![1.0 / count as f64; count];
-        let sharp = Spectrum::of(matrix.as_ref(), &weights, Constant::Any)?;
-        watch.check()?;
-        let papers = Spectrum::of(matrix.as_ref(), &weights, Constant::None)?;
         let population = if rows.partition.smooth().is_none() && ground.limited {
             Population::new(&self.known(rows, ground), watch)?
         } else {
             None
         };
-        let distance = mean_square(&ground.distances).sqrt();
+        let distance = ground.root_mean_square();
         let mut found = Vec::new();
         for event in events {
             watch.check()?;
@@ -280,6 +309,13 @@ impl BoundSettings {
 /// An interval of a mean of values in a range, with a confidence.
 type Inequality = fn(&[f64], f64, f64) -> Interval;
 
-fn mean_square(values: &[f64]) -> f64 {
-    mean(&values.iter().map(|v| v * v).collect::<Vec<_>>())
+/// Of the kernel of the projected rows.
+fn spectra(kernel: &Kernel, ground: &Ground, watch: &Watch) -> Result<Spectra> {
+    let count = ground.rows.len();
+    let matrix = entries(&KernelMatrix::of(kernel, &ground.points), count, watch)?;
+    let weights = vec![1.0 / count as f64; count];
+    let sharp = Spectrum::of(matrix.as_ref(), &weights, Constant::Any)?;
+    watch.check()?;
+    let papers = Spectrum::of(matrix.as_ref(), &weights, Constant::None)?;
+    Ok(Spectra { sharp, papers })
 }

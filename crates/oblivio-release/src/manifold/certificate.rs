@@ -14,8 +14,10 @@ use super::region::Span;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Certify {
     /// The gap that is good enough, in squared distance, as a share of $\sup k(x, x)$, or of the squared distance that φ goes from the middle
-    /// of the region if that is less.
+    /// of the region if that is less. Infinity sets no such limit.
     pub tolerance: f64,
+    /// The gap that is good enough, as a share of the squared distance found. Infinity sets no such limit.
+    pub share: f64,
     /// The most boxes looked at for a row; a search that ends here has a larger gap, which holds all the same.
     pub most_boxes: usize,
     /// What is known of the objective within a box.
@@ -26,6 +28,7 @@ impl Default for Certify {
     fn default() -> Self {
         Self {
             tolerance: 1e-3,
+            share: f64::INFINITY,
             most_boxes: 20_000,
             bound: LowerBound::default(),
         }
@@ -36,6 +39,15 @@ impl Certify {
     /// The gap that is good enough, where φ goes so far from the middle of the region.
     pub(super) fn gap(&self, reach: &Reach, far: f64) -> f64 {
         self.tolerance * reach.size().min(far).powi(2)
+    }
+
+    /// The smaller of this tolerance and the share of a squared distance.
+    fn limit(&self, tolerance: f64, square: f64) -> f64 {
+        if self.share.is_finite() {
+            tolerance.min(self.share * square.max(0.0))
+        } else {
+            tolerance
+        }
     }
 }
 
@@ -128,7 +140,7 @@ impl Known<'_> {
     /// Looks for a lower value than that at x, which moves there, over the free features; the others stay as in x.
     ///
     /// Best first: the box with the least bound is halved along its longest side until the bound is within the tolerance of the
-    /// least value found. Every better centre starts a local search.
+    /// least value found: an absolute one, and a share of the squared distance. Every better centre starts a local search.
     pub(super) fn search(
         &self,
         free: &[Span],
@@ -158,7 +170,7 @@ impl Known<'_> {
         let mut least = f64::NEG_INFINITY;
         while let Some(part) = open.pop() {
             least = part.bound;
-            if best - least <= tolerance
+            if best - least <= certify.limit(tolerance, best + self.square)
                 || boxes >= certify.most_boxes
                 || self.watch.is_interrupted()
             {

@@ -245,6 +245,9 @@ const SMALL: BoundSettings = BoundSettings {
     most_rows: 60,
     confidence: 0.9,
     seed: 1,
+    gap: 0.01,
+    most_boxes: 200,
+    translation: 0.0,
 };
 
 /// What must hold of every report, whatever the model: ψ on its own rows, the change, and the order of ends.
@@ -264,6 +267,17 @@ fn check(found: &Bounds) {
             assert_eq!(population.vacuous, population.value >= 0.25);
         }
     }
+    // c + ψ(C), and never more than the paper's 2c + ψ.
+    for bound in &found.feature_events {
+        assert!(bound.actual <= bound.value + 1e-9, "{bound:?}");
+        assert!((bound.mismatch + bound.projected - bound.value).abs() < 1e-12);
+        assert!((0.0..=1.0).contains(&bound.mismatch));
+        assert!(bound.paper_statement <= bound.paper_proof + 1e-9);
+        assert_eq!(bound.vacuous, bound.value >= trivial(bound.share));
+    }
+    let moved = &found.moved;
+    assert!(moved.mean <= moved.value + 1e-9, "{moved:?}");
+    assert!(moved.largest_share <= 1.0 + 1e-6, "{moved:?}");
     for change in &found.changes {
         for cell in &change.by_cell {
             assert!(
@@ -287,8 +301,88 @@ fn check(found: &Bounds) {
             );
         }
     }
+    assert!(distance.mean_gap <= distance.largest_gap);
     for certificate in &found.certificates {
         assert!(certificate.found <= certificate.value);
+    }
+}
+
+/// Experiment 1 at γ = 1, where X has nothing to do with S and distances are small: no tolerance rules the lower end, and a smaller gap
+/// raises it.
+#[test]
+fn the_lower_end_of_a_small_distance_is_near_it() {
+    let data = table(ridge(1.0), 300, 1);
+    let model = fitted(&data, &settings("rbf(gamma=1)"));
+    let (features, sensitive, _) = table(ridge(1.0), 600, 99);
+    let all: Vec<Column> = features.into_iter().chain(sensitive).collect();
+    let run = |gap: f64, most_boxes: usize| {
+        let settings = BoundSettings {
+            gap,
+            most_boxes,
+            most_rows: 300,
+            ..SMALL
+        };
+        let found = settings.run(&model, &all, &watch()).unwrap();
+        check(&found);
+        let lower = found.distance.mean.bernstein.unwrap().lower.unwrap();
+        (found.distance, lower)
+    };
+    let (found, lower) = run(0.01, 200);
+    assert_eq!(found.certified_rows, 300);
+    // A share of 0.01 of the square is at most 0.0051 of the distance; boxes end no search of one feature.
+    let share = 1.0 - (1.0f64 - 0.01).sqrt();
+    assert!(found.mean_gap.unwrap() <= share * found.mean.value + 1e-9);
+    let margin = found.mean.bernstein.unwrap().upper - found.mean.value;
+    assert!(lower >= found.mean.value - 1.1 * margin - found.mean_gap.unwrap());
+    assert!(
+        lower > 0.5 * found.mean.value,
+        "{lower} of {:?}",
+        found.mean
+    );
+    let (coarse, low) = run(0.5, 200);
+    let (fine, high) = run(1e-4, 2000);
+    assert!(low < lower && lower < high, "{low} {lower} {high}");
+    assert!(fine.largest_gap < found.largest_gap && found.largest_gap < coarse.largest_gap);
+    // What was found of the distances hardly moves: only the search for their lower bounds goes on.
+    assert!((fine.mean.value - coarse.mean.value).abs() < 1e-3 * fine.mean.value);
+}
+
+/// Every statement holds for a translation by h*, which only the distances see.
+#[test]
+fn bounds_hold_with_a_translation() {
+    let data = table(ridge(0.5), 150, 1);
+    for (text, smooth) in [
+        ("rbf(gamma=1)", false),
+        ("linear", false),
+        ("rbf(gamma=1)", true),
+    ] {
+        let mut own = settings(text);
+        if smooth {
+            own.partition.estimator = Estimator::Smooth;
+        }
+        let model = fitted(&data, &own);
+        let plain = bounds(&model, ridge(0.5), &SMALL);
+        for translation in [-1.0, -0.2, 0.2, 1.0] {
+            let settings = BoundSettings {
+                translation,
+                ..SMALL
+            };
+            let found = bounds(&model, ridge(0.5), &settings);
+            check(&found);
+            assert_eq!(found.translation, translation);
+            assert_eq!(found.changes, plain.changes);
+            // A linear kernel's manifold is reached either way.
+            if text != "linear" {
+                assert_ne!(found.distance.mean.value, plain.distance.mean.value);
+            }
+            // h* has at most length ρ, and every W is as good a choice for one as for the other.
+            let norm = found.distance.norm;
+            let apart = found.distance.mean.value - plain.distance.mean.value;
+            assert!(apart.abs() <= translation.abs() * norm + 1e-9);
+            for (translated, plain) in found.dependence.iter().zip(&plain.dependence) {
+                assert!((translated.left - plain.left).abs() < 1e-9);
+            }
+        }
     }
 }
 
@@ -523,6 +617,7 @@ fn certificates_cover_the_truth_of_a_finite_population() {
         most_rows: 10,
         confidence,
         seed: 0,
+        ..SMALL
     };
     let covered = (0..repetitions)
         .filter(|repetition| {
@@ -579,6 +674,22 @@ fn what_cannot_be_bounded_is_refused_with_a_reason() {
         ..SMALL
     };
     assert!(refused(&model, &few, 150).contains("at least 10"));
+    for gap in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let wrong = BoundSettings { gap, ..SMALL };
+        assert!(refused(&model, &wrong, 150).contains("a positive number"));
+    }
+    let none = BoundSettings {
+        most_boxes: 0,
+        ..SMALL
+    };
+    assert!(refused(&model, &none, 150).contains("at least 1"));
+    for translation in [1.5, -2.0, f64::NAN] {
+        let wrong = BoundSettings {
+            translation,
+            ..SMALL
+        };
+        assert!(refused(&model, &wrong, 150).contains("from -1 to 1"));
+    }
     assert!(refused(&model, &SMALL, 12).contains("at least 20 are needed"));
     // Cells without reference rows lose theirs: what is asked for is more than there are.
     let names: Vec<String> = (0..150).map(|row| format!("g{}", row % 12)).collect();

@@ -22,9 +22,9 @@ use crate::table::{self, ReadOptions};
 /// Bound dependence on S, the distance to the manifold and the change of predictions
 ///
 /// On rows that the model was best not fitted on: one half estimates the conditional mean anew, the other is what the bounds are
-/// of. The distance of oblivious features to the manifold and its intervals, the bound on dependence that follows from it (ψ), the
-/// bound on the change of predictions, and what held-out rows say directly. A bound that says no more than holds of anything is
-/// called vacuous.
+/// of. What held-out rows say directly, the distance of oblivious features to the features of real rows and its intervals, the bound
+/// on dependence that follows from it (ψ), and the bound on the change of predictions. A bound that says no more than holds of
+/// anything is vacuous: those are counted in one line, and are in the CSV and JSON.
 ///
 /// Writes a page with -o bounds.html, and tables with -o bounds.csv and -o bounds.json.
 #[derive(clap::Args)]
@@ -51,6 +51,25 @@ pub(crate) struct Args {
     /// Seed of the split and the draws
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Certify nearest rows until the gap is at most this share of the squared distance: smaller gives higher lower ends, slower
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value_t = 0.01,
+        allow_negative_numbers = true
+    )]
+    gap: f64,
+    /// Look at no more boxes than this to certify a row; a larger gap holds all the same
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    boxes: usize,
+    /// Translate features by this multiple of their mean before distances are measured, from -1 to 1 (h* of the paper)
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        default_value_t = 0.0,
+        allow_negative_numbers = true
+    )]
+    translation: f64,
     /// Character between the fields of a CSV file, \t for a tab
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
     delimiter: Option<u8>,
@@ -82,6 +101,9 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         most_rows: args.rows,
         confidence: args.confidence,
         seed: args.seed,
+        gap: args.gap,
+        most_boxes: args.boxes,
+        translation: args.translation,
     };
     let bounds = watched(pool, |watch| settings.run(&model, table.columns(), watch))?;
     let report = Report {

@@ -1,11 +1,11 @@
-//! Bounds on a terminal: a table for each kind.
+//! Bounds on a terminal: a table for each kind that says something, and the others in one line.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use comfy_table::{CellAlignment, Table, presets};
-use oblivio_release::{Bounds, ChangeBound, Estimate, Interval};
-use oblivio_report::bounds_answer;
+use oblivio_release::{Bounds, ChangeBound};
+use oblivio_report::{BoundLine, best_interval, bound_lines, bound_words, bounds_answer};
 
 use crate::report::{counted, number};
 
@@ -18,15 +18,19 @@ pub(super) fn print(bounds: &Bounds, written: &[PathBuf], out: &mut dyn Write) -
     for sentence in &answer.sentences {
         writeln!(out, "{sentence}")?;
     }
-    certificates(bounds, out)?;
-    dependence(bounds, out)?;
+    let lines: Vec<BoundLine> = bound_lines(bounds)
+        .into_iter()
+        .filter(|line| !line.vacuous && line.cell.is_none())
+        .collect();
+    certificates(bounds, &lines, out)?;
+    dependence(&lines, out)?;
     distance(bounds, out)?;
     for change in &bounds.changes {
         changes(bounds, change, out)?;
     }
     writeln!(
         out,
-        "\n{} of the reference, {} held out, {} of them projected; vacuous bounds say nothing",
+        "\n{} of the reference, {} held out, {} of them projected",
         counted(bounds.reference_rows, "row"),
         bounds.evaluation_rows,
         bounds.projected_rows
@@ -40,25 +44,23 @@ pub(super) fn print(bounds: &Bounds, written: &[PathBuf], out: &mut dyn Write) -
     Ok(())
 }
 
-fn word(vacuous: bool) -> String {
-    if vacuous { "vacuous" } else { "" }.into()
-}
-
-/// A title and a table whose columns but the first and the last are numbers.
+/// A title and a table whose columns but the first `words` are numbers. A table without rows is left out.
 fn table(
     out: &mut dyn Write,
     title: &str,
-    header: &[&str],
+    (words, header): (usize, &[&str]),
     rows: Vec<Vec<String>>,
 ) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(header);
     for row in rows {
         table.add_row(row);
     }
-    let numbers = header.len() - 1;
-    for column in table.column_iter_mut().take(numbers).skip(1) {
+    for column in table.column_iter_mut().skip(words) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     writeln!(out, "\n{title}")?;
@@ -68,127 +70,101 @@ fn table(
     Ok(())
 }
 
-fn certificates(bounds: &Bounds, out: &mut dyn Write) -> io::Result<()> {
-    let rows = bounds.certificates.iter().map(|certificate| {
+fn certificates(bounds: &Bounds, lines: &[BoundLine], out: &mut dyn Write) -> io::Result<()> {
+    let said = lines
+        .iter()
+        .filter(|line| line.bound.starts_with("certificate"));
+    let rows = said.map(|line| {
         vec![
-            certificate.event.clone(),
-            certificate.measure.name().into(),
-            certificate.rows.to_string(),
-            number(certificate.found),
-            number(certificate.value),
-            word(certificate.vacuous),
+            line.of.clone(),
+            line.rows.to_string(),
+            number(line.found),
+            number(line.value),
         ]
     });
-    let header = ["of", "measure", "rows", "on these", "at most", ""];
     let title = format!(
         "dependence on the cells in the population, with confidence {}",
         number(bounds.confidence)
     );
-    table(out, &title, &header, rows.collect())
+    let header = ["of", "rows", "on these rows", "at most"];
+    table(out, &title, (1, &header), rows.collect())
 }
 
-fn dependence(bounds: &Bounds, out: &mut dyn Write) -> io::Result<()> {
-    let rows = bounds.dependence.iter().map(|bound| {
-        let population = bound.population.map_or_else(
-            || "-".into(),
-            |of| {
-                let mark = if of.vacuous { " (vacuous)" } else { "" };
-                format!("{}{mark}", number(of.value))
-            },
-        );
+fn dependence(lines: &[BoundLine], out: &mut dyn Write) -> io::Result<()> {
+    let said = lines
+        .iter()
+        .filter(|line| line.bound.starts_with("dependence"));
+    let rows = said.map(|line| {
         vec![
-            bound.event.clone(),
-            number(bound.actual),
-            number(bound.value),
-            number(bound.approximation),
-            number(bound.norm),
-            number(bound.distance),
-            number(bound.left),
-            number(bound.paper_statement),
-            number(bound.paper_proof),
-            population,
-            word(bound.vacuous),
+            line.of.clone(),
+            bound_words(line.bound).into(),
+            number(line.found),
+            number(line.value),
         ]
     });
-    let header = [
-        "event",
-        "on these",
-        "at most",
-        "|A-f-c|",
-        "|f|",
-        "d",
-        "r",
-        "paper",
-        "proof",
-        "population",
-        "",
-    ];
-    let title = "dependence of events of W on the cells by (|A-f-c| + |f|(d + r))/2";
-    table(out, title, &header, rows.collect())
+    let title = "dependence on the cells by the distance to the features of real rows";
+    let header = ["of", "bound", "on these rows", "at most"];
+    table(out, title, (2, &header), rows.collect())
 }
 
 fn distance(bounds: &Bounds, out: &mut dyn Write) -> io::Result<()> {
     let distance = &bounds.distance;
-    let mut rows = Vec::new();
-    let mut add = |name: &str, estimate: &Estimate| {
-        let known = |end: Option<f64>| end.map_or_else(|| "?".into(), number);
-        let mut line = |inequality: &str, interval: Option<Interval>| {
-            rows.push(vec![
-                format!("{name}, {inequality}"),
-                number(estimate.value),
-                known(interval.and_then(|interval| interval.lower)),
-                known(interval.map(|interval| interval.upper)),
-                word(interval.is_some_and(|interval| interval.vacuous)),
-            ]);
-        };
-        line("Bernstein", estimate.bernstein);
-        line("Hoeffding", estimate.hoeffding);
-        if estimate.paper.is_some() {
-            line("paper", estimate.paper);
-        }
-    };
-    add("mean", &distance.mean);
-    add("root mean square", &distance.root_mean_square);
-    let header = ["", "on these", "at least", "at most", ""];
+    let known = |end: Option<f64>| end.map_or_else(|| "?".into(), number);
+    let both = [
+        ("mean", &distance.mean),
+        ("root mean square", &distance.root_mean_square),
+    ];
+    let rows = both.map(|(name, estimate)| {
+        let best = best_interval(estimate);
+        vec![
+            name.to_owned(),
+            best.map_or("", |(inequality, _)| inequality).into(),
+            number(estimate.value),
+            known(best.and_then(|(_, interval)| interval.lower)),
+            known(best.map(|(_, interval)| interval.upper)),
+        ]
+    });
     let title = format!(
-        "distance of Z to the manifold, {} at most; certified for {} of {} rows",
-        number(distance.range),
-        distance.certified_rows,
-        bounds.projected_rows
+        "distance of oblivious features to the features of real rows, {} at most",
+        number(distance.range)
     );
-    table(out, &title, &header, rows)
+    let header = ["", "interval", "on these rows", "at least", "at most"];
+    table(out, &title, (2, &header), rows.to_vec())?;
+    if let (Some(mean), Some(largest)) = (distance.mean_gap, distance.largest_gap) {
+        writeln!(
+            out,
+            "  nearest rows are certified for {} of {}: to within {} in the mean, {} at most",
+            distance.certified_rows,
+            counted(bounds.projected_rows, "row"),
+            number(mean),
+            number(largest)
+        )?;
+    }
+    writeln!(
+        out,
+        "  features move by {} in the mean when rows are projected, by {} at most",
+        number(bounds.moved.mean),
+        number(bounds.moved.value)
+    )
 }
 
 fn changes(bounds: &Bounds, change: &ChangeBound, out: &mut dyn Write) -> io::Result<()> {
-    let cells = change.by_cell.iter().zip(&bounds.cells).take(MOST_CELLS);
-    let rows = cells.map(|(cell, of)| {
+    let cells = change.by_cell.iter().zip(&bounds.cells);
+    let said: Vec<_> = cells.filter(|(cell, _)| !cell.vacuous).collect();
+    let rows = said.iter().take(MOST_CELLS).map(|(cell, of)| {
         vec![
             of.label.clone(),
             of.rows.to_string(),
-            number(cell.shift),
             number(cell.realised),
             number(cell.value),
             number(cell.offset),
-            word(cell.vacuous),
         ]
     });
-    let header = [
-        "cell",
-        "rows",
-        "|shift|",
-        "on these",
-        "at most",
-        "taken off",
-        "",
-    ];
-    let title = format!(
-        "change of predictions of {}, by {} times the shift",
-        change.score,
-        number(change.norm * bounds.strength)
-    );
-    table(out, &title, &header, rows.collect())?;
-    if bounds.cells.len() > MOST_CELLS {
-        writeln!(out, "  {} more cells", bounds.cells.len() - MOST_CELLS)?;
+    let header = ["cell", "rows", "on these rows", "at most", "taken off"];
+    let title = format!("change of predictions of {}", change.score);
+    table(out, &title, (1, &header), rows.collect())?;
+    if said.len() > MOST_CELLS {
+        writeln!(out, "  {} more cells", said.len() - MOST_CELLS)?;
     }
     Ok(())
 }

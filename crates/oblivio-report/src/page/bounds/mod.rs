@@ -33,7 +33,7 @@ pub(super) fn section(bounds: Option<&Bounds>) -> Markup {
         @if let Some(bounds) = bounds {
             section #bounds aria-labelledby="bounds-title" {
                 h2 #bounds-title { "Bounds" }
-                p.lead { (prose(&bounds_answer(bounds).headline)) ". Bounds on " (rows(bounds)) "; those that are called vacuous say nothing." }
+                p.lead { (prose(&bounds_answer(bounds).headline)) ". Bounds on " (rows(bounds)) "." }
                 (tables::all(bounds))
                 (notes(bounds))
             }
@@ -155,7 +155,7 @@ fn notes(bounds: &Bounds) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bounds::{bound_lines, bounds_csv};
+    use crate::bounds::{BoundLine, bound_lines, bound_words, bounds_csv};
     use crate::page::Page;
     use crate::sample;
 
@@ -182,11 +182,61 @@ mod tests {
         }
         assert!(!page.html().contains("<script"));
         assert!(whole.html().contains("id=\"bounds\""));
+        // All that say something have a row, those of cells and intervals in tables of their own; the others are one line.
         let rows = page.html().matches("<th scope=\"row\"").count();
-        let distances = 4 + usize::from(bounds.distance.mean.paper.is_some());
-        let tables =
-            distances + bounds.certificates.len() + bounds.dependence.len() + bounds.cells.len();
-        assert_eq!(rows, tables);
+        let lines = bound_lines(&bounds);
+        let said = |line: &&BoundLine| {
+            let own = line.bound == "change" || line.cell.is_none();
+            !line.vacuous && own && !["distance", "moved"].contains(&line.bound)
+        };
+        let said = lines.iter().filter(said).count();
+        assert_eq!(rows, said + bounds.dependence.len() + 2);
+        let vacuous = lines.iter().filter(|line| line.vacuous).count();
+        let counted = format!("{vacuous} of {} bounds are vacuous", lines.len());
+        assert!(vacuous > 0 && page.html().contains(&counted));
+    }
+
+    /// The first certificate is of a decision; where it says nothing, another bound comes first, and none if there is none.
+    #[test]
+    fn a_bound_that_says_something_comes_first() {
+        let mut bounds = sample::bounds();
+        for certificate in &mut bounds.certificates {
+            certificate.vacuous = false;
+        }
+        let first = bounds.certificates[0].event.clone();
+        assert!(bounds_answer(&bounds).headline.contains(&first));
+        for certificate in &mut bounds.certificates {
+            certificate.vacuous = true;
+        }
+        let event = &mut bounds.feature_events[0];
+        event.value = 0.01;
+        let headline = bounds_answer(&bounds).headline;
+        assert!(headline.starts_with("On these rows score of the oblivious feature >= "));
+        bounds.feature_events.clear();
+        for bound in &mut bounds.dependence {
+            bound.vacuous = true;
+        }
+        let headline = bounds_answer(&bounds).headline;
+        assert!(headline.starts_with("No bound on dependence says anything"));
+    }
+
+    /// Symbols of the theory are words for people.
+    #[test]
+    fn people_read_words() {
+        let bounds = sample::bounds();
+        let page = BoundsPage {
+            bounds: &bounds,
+            title: "new.csv",
+            facts: &[],
+        };
+        for symbol in ["‖", "h(W)", "of W ", "|f|", "A-f-c", "P(A"] {
+            assert!(!page.html().contains(symbol), "{symbol}");
+            let answer = bounds_answer(&bounds);
+            assert!(!answer.sentences.iter().any(|text| text.contains(symbol)));
+        }
+        for line in bound_lines(&bounds) {
+            assert_ne!(bound_words(line.bound), "bound", "{}", line.bound);
+        }
     }
 
     /// As of a regression on S.
@@ -204,6 +254,7 @@ mod tests {
             title: "new.csv",
             facts: &[],
         };
+        // Two distances without either end.
         assert_eq!(page.html().matches(">?</td>").count(), 4);
         let csv = bounds_csv(&bounds);
         let lines: Vec<&str> = csv.lines().filter(|l| l.starts_with("distance,")).collect();

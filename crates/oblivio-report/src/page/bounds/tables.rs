@@ -1,65 +1,54 @@
-//! Each kind of bound as a table, with what it says.
+//! Each kind of bound as a table, with what it says. Bounds that say nothing are one line.
 
 use maud::{Markup, html};
-use oblivio_release::{Bounds, CertificateMeasure, ChangeBound, Interval};
+use oblivio_release::{Bounds, ChangeBound};
 
-use super::super::name::name;
-use crate::bounds::inequalities;
+use super::super::name::{name, prose};
+use crate::bounds::{BoundLine, best_interval, bound_lines, bound_words, vacuous_bounds};
 use crate::number::{confidence, count, percent, short};
 
-/// Everything, under headings of the third level.
+/// Everything that says something, under headings of the third level.
 pub(super) fn all(bounds: &Bounds) -> Markup {
     html! {
         (certificates(bounds))
         (dependence(bounds))
         (distance(bounds))
-        @for change in &bounds.changes { (changes(bounds, change)) }
+        @for change in &bounds.changes { (changes(change, bounds)) }
+        @if let Some(line) = vacuous_bounds(bounds) {
+            h3 { "Bounds that say nothing" }
+            p { (prose(&line)) " They are in the CSV and JSON." }
+        }
     }
 }
 
-/// A bound that says nothing is called so.
-fn says(vacuous: bool) -> Markup {
-    html! {
-        @if vacuous { span.no { span aria-hidden="true" { "○ " } "vacuous" } }
-        @else { span.yes { span aria-hidden="true" { "● " } "says something" } }
-    }
+/// The bounds of some kinds that say something of all cells together.
+fn said(bounds: &Bounds, kind: &str) -> Vec<BoundLine> {
+    let lines = bound_lines(bounds).into_iter();
+    lines
+        .filter(|line| line.bound.starts_with(kind) && !line.vacuous && line.cell.is_none())
+        .collect()
 }
 
-fn ends(interval: Option<Interval>) -> String {
-    let Some(interval) = interval else {
-        return "?".into();
-    };
-    let lower = interval.lower.map_or_else(|| "?".into(), short);
-    format!("{lower} to {}", short(interval.upper)).replace(' ', "\u{a0}")
-}
-
-pub(super) fn certificates(bounds: &Bounds) -> Markup {
+/// A table of bounds: what of, by which bound, rows, on these rows, at most.
+fn lines(caption: &str, lines: &[BoundLine]) -> Markup {
     html! {
-        h3 { "What held-out rows say directly" }
-        p.lead { "What the dependence is at most in the population these rows come from, with " (confidence(bounds.confidence)) " confidence each. "
-            "It holds for the cells named here and rows that the model was not fitted on, whatever the model." }
-        div.scroll tabindex="0" role="region" aria-label="Certificates" {
+        div.scroll tabindex="0" role="region" aria-label=(caption) {
             table {
-                caption { "Certificates" }
+                caption { (caption) }
                 thead { tr {
                     th scope="col" { "Of" }
-                    th scope="col" { "Measure" }
+                    th scope="col" { "Bound" }
                     th.number scope="col" { "Rows" }
                     th.number scope="col" { "On these rows" }
                     th.number scope="col" { "At most" }
-                    th scope="col" { "Vacuous?" }
                 } }
-                tbody { @for certificate in &bounds.certificates {
+                tbody { @for line in lines {
                     tr {
-                        th scope="row" { (name(&certificate.event)) }
-                        td { @match certificate.measure {
-                            CertificateMeasure::Alpha => { "|P(A∩B) − P(A)P(B)|" }
-                            CertificateMeasure::Beta => { "beta" }
-                        } }
-                        td.number { (count(certificate.rows)) }
-                        td.number { (short(certificate.found)) }
-                        td.number { strong { (short(certificate.value)) } }
-                        td { (says(certificate.vacuous)) }
+                        th scope="row" { (name(&line.of)) }
+                        td { (bound_words(line.bound)) }
+                        td.number { (count(line.rows)) }
+                        td.number { (short(line.found)) }
+                        td.number { strong { (short(line.value)) } }
                     }
                 } }
             }
@@ -67,49 +56,58 @@ pub(super) fn certificates(bounds: &Bounds) -> Markup {
     }
 }
 
-fn dependence(bounds: &Bounds) -> Markup {
+pub(super) fn certificates(bounds: &Bounds) -> Markup {
+    let found = said(bounds, "certificate");
     html! {
-        h3 { "What the distance to the manifold says" }
-        p.lead { "How much an event of the projected rows W can depend on any union of cells, by how well a function of the kernel's space approximates it and how far features are from the manifold. "
-            "No event depends by more than its share times one less its share; a bound above that is vacuous and says nothing." }
-        div.scroll tabindex="0" role="region" aria-label="Dependence of events" {
-            table {
-                caption { "Dependence of events of W on the cells" }
-                thead { tr {
-                    th scope="col" { "Event" }
-                    th.number scope="col" { "Share" }
-                    th.number scope="col" { "On these rows" }
-                    th.number scope="col" { "At most" }
-                    th scope="col" { "Vacuous?" }
-                    th.number scope="col" { "Approximation" }
-                    th.number scope="col" { "‖f‖" }
-                    th.number scope="col" { "Distance d" }
-                    th.number scope="col" { "Left of means r" }
-                    th.number scope="col" { "With r = 0" }
-                    th.number scope="col" { "Paper, stated" }
-                    th.number scope="col" { "Paper, proved" }
-                    th.number scope="col" { "Population" }
-                } }
-                tbody { @for bound in &bounds.dependence {
-                    tr {
-                        th scope="row" { (name(&bound.event)) }
-                        td.number { (percent(bound.share)) }
-                        td.number { (short(bound.actual)) }
-                        td.number { strong { (short(bound.value)) } }
-                        td { (says(bound.vacuous)) }
-                        td.number { (short(bound.approximation)) }
-                        td.number { (short(bound.norm)) }
-                        td.number { (short(bound.distance)) }
-                        td.number { (short(bound.left)) }
-                        td.number { (short(bound.without_left)) }
-                        td.number { (short(bound.paper_statement)) }
-                        td.number { (short(bound.paper_proof)) }
-                        td.number { @match bound.population {
-                            None => { "–" }
-                            Some(population) => { (short(population.value)) @if population.vacuous { " vacuous" } }
-                        } }
-                    }
-                } }
+        @if !found.is_empty() {
+            h3 { "What held-out rows say directly" }
+            p.lead { "What the dependence is at most in the population these rows come from, with " (confidence(bounds.confidence)) " confidence each. "
+                "It holds for the cells named here and rows that the model was not fitted on, whatever the model." }
+            (lines("Certificates", &found))
+        }
+    }
+}
+
+fn dependence(bounds: &Bounds) -> Markup {
+    let found = said(bounds, "dependence");
+    html! {
+        @if !found.is_empty() {
+            h3 { "What the distance to real rows says" }
+            p.lead { "How much an event of oblivious features, or of projected rows, can depend on any union of cells: by how well a function of the kernel's space approximates it, and how far features are from the features of real rows." }
+            (lines("Dependence by the distance to real rows", &found))
+            (parts(bounds))
+        }
+    }
+}
+
+/// What the bound of each event consists of.
+fn parts(bounds: &Bounds) -> Markup {
+    html! {
+        details {
+            summary { "The parts of these bounds" }
+            p { "The bound is half of: the approximation error of the event, and the norm of the function times both the distance and the means that are left." }
+            div.scroll tabindex="0" role="region" aria-label="Parts of the bound by the distance" {
+                table {
+                    caption { "Parts of the bound by the distance" }
+                    thead { tr {
+                        th scope="col" { "Event" }
+                        th.number scope="col" { "Share of rows" }
+                        th.number scope="col" { "Approximation error" }
+                        th.number scope="col" { "Norm of the function" }
+                        th.number scope="col" { "Distance" }
+                        th.number scope="col" { "Means that are left" }
+                    } }
+                    tbody { @for bound in &bounds.dependence {
+                        tr {
+                            th scope="row" { (name(&bound.event)) }
+                            td.number { (percent(bound.share)) }
+                            td.number { (short(bound.approximation)) }
+                            td.number { (short(bound.norm)) }
+                            td.number { (short(bound.distance)) }
+                            td.number { (short(bound.left)) }
+                        }
+                    } }
+                }
             }
         }
     }
@@ -117,32 +115,30 @@ fn dependence(bounds: &Bounds) -> Markup {
 
 fn distance(bounds: &Bounds) -> Markup {
     let distance = &bounds.distance;
+    let end = |value: Option<f64>| value.map_or_else(|| "?".into(), short);
     html! {
-        h3 { "Distance to the manifold" }
-        p.lead { "How far oblivious features are from the features of points, " (short(distance.range)) " at most. The mean and the root mean square are two things; "
-            "what is not known is a question mark. The nearest point is certified for " (count(distance.certified_rows)) " of " (count(bounds.projected_rows)) " rows, which lower ends are from." }
-        div.scroll tabindex="0" role="region" aria-label="Distance to the manifold" {
+        h3 { "Distance to real rows" }
+        p.lead { "How far oblivious features are from the features of real rows, " (short(distance.range)) " at most. The mean and the root mean square are two things; "
+            "an end that is not known is a question mark. " (certified(bounds)) " Features move by " (short(bounds.moved.mean)) " in the mean when rows are projected, by "
+            (short(bounds.moved.value)) " at most." }
+        div.scroll tabindex="0" role="region" aria-label="Distance to real rows" {
             table {
                 caption { "Distance, with " (confidence(bounds.confidence)) " intervals" }
                 thead { tr {
                     th scope="col" { "Distance" }
-                    th scope="col" { "Inequality" }
+                    th scope="col" { "Interval" }
                     th.number scope="col" { "On these rows" }
-                    th.number scope="col" { "Interval" }
-                    th scope="col" { "Vacuous?" }
+                    th.number scope="col" { "At least" }
+                    th.number scope="col" { "At most" }
                 } }
                 tbody { @for (label, estimate) in [("mean", &distance.mean), ("root mean square", &distance.root_mean_square)] {
-                    @for (inequality, interval) in inequalities(estimate) {
-                        tr {
-                            th scope="row" { (label) }
-                            td { (inequality) }
-                            td.number { (short(estimate.value)) }
-                            td.number { (ends(interval)) }
-                            td { @match interval {
-                                None => { "no interval" }
-                                Some(interval) => { (says(interval.vacuous)) }
-                            } }
-                        }
+                    @let best = best_interval(estimate);
+                    tr {
+                        th scope="row" { (label) }
+                        td { (best.map_or("none", |(inequality, _)| inequality)) }
+                        td.number { (short(estimate.value)) }
+                        td.number { (end(best.and_then(|(_, interval)| interval.lower))) }
+                        td.number { (end(best.map(|(_, interval)| interval.upper))) }
                     }
                 } }
             }
@@ -150,33 +146,47 @@ fn distance(bounds: &Bounds) -> Markup {
     }
 }
 
-fn changes(bounds: &Bounds, change: &ChangeBound) -> Markup {
+/// How many nearest rows are certified, and to within what.
+fn certified(bounds: &Bounds) -> Markup {
+    let distance = &bounds.distance;
     html! {
-        h3 { "How far predictions of " (name(&change.score)) " were moved" }
-        p.lead { "At most the norm of the score, " (short(change.norm)) ", times the length of the cell's shift. A bound that is no less than the spread of the score is vacuous." }
-        div.scroll tabindex="0" role="region" aria-label="Change of predictions" {
-            table {
-                caption { "Change of predictions by cell" }
-                thead { tr {
-                    th scope="col" { "Cell" }
-                    th.number scope="col" { "Reference rows" }
-                    th.number scope="col" { "Length of the shift" }
-                    th.number scope="col" { "On these rows" }
-                    th.number scope="col" { "At most" }
-                    th scope="col" { "Vacuous?" }
-                    th.number scope="col" { "The model takes off" }
-                } }
-                tbody { @for (cell, of) in change.by_cell.iter().zip(&bounds.cells) {
-                    tr {
-                        th scope="row" { (name(&of.label)) }
-                        td.number { (count(of.rows)) }
-                        td.number { (short(cell.shift)) }
-                        td.number { (short(cell.realised)) }
-                        td.number { strong { (short(cell.value)) } }
-                        td { (says(cell.vacuous)) }
-                        td.number { (short(cell.offset)) }
-                    }
-                } }
+        "The nearest row is certified for " (count(distance.certified_rows)) " of " (count(bounds.projected_rows)) " rows, which lower ends are from"
+        @if let (Some(mean), Some(largest)) = (distance.mean_gap, distance.largest_gap) {
+            ", to within " (short(mean)) " in the mean and " (short(largest)) " at most"
+        }
+        "."
+    }
+}
+
+fn changes(change: &ChangeBound, bounds: &Bounds) -> Markup {
+    let cells = change.by_cell.iter().zip(&bounds.cells);
+    let said: Vec<_> = cells.filter(|(cell, _)| !cell.vacuous).collect();
+    html! {
+        @if !said.is_empty() {
+            h3 { "How far predictions of " (name(&change.score)) " were moved" }
+            p.lead { "At most the norm of the score, " (short(change.norm)) ", times the length of the cell's shift." }
+            div.scroll tabindex="0" role="region" aria-label="Change of predictions" {
+                table {
+                    caption { "Change of predictions by cell" }
+                    thead { tr {
+                        th scope="col" { "Cell" }
+                        th.number scope="col" { "Reference rows" }
+                        th.number scope="col" { "Length of the shift" }
+                        th.number scope="col" { "On these rows" }
+                        th.number scope="col" { "At most" }
+                        th.number scope="col" { "The model takes off" }
+                    } }
+                    tbody { @for (cell, of) in said {
+                        tr {
+                            th scope="row" { (name(&of.label)) }
+                            td.number { (count(of.rows)) }
+                            td.number { (short(cell.shift)) }
+                            td.number { (short(cell.realised)) }
+                            td.number { strong { (short(cell.value)) } }
+                            td.number { (short(cell.offset)) }
+                        }
+                    } }
+                }
             }
         }
     }
