@@ -50,6 +50,10 @@ struct Args {
     /// How often each experiment is repeated, with new data: at least twice, for there is no error of one
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..))]
     repetitions: u32,
+    /// Let FERM leave this gap between the groups' means of the score, as the paper's constraint does, in place of none: the
+    /// classification experiment alone has it
+    #[arg(long, value_name = "GAP")]
+    epsilon: Option<f64>,
     /// Print the verdicts as JSON
     #[arg(long)]
     json: bool,
@@ -84,6 +88,8 @@ struct Run<'r> {
     variant: Variant,
     seed: u64,
     repetitions: usize,
+    /// The gap that FERM may leave; none for 0.
+    epsilon: Option<f64>,
     pool: &'r ThreadPool,
 }
 
@@ -115,6 +121,7 @@ fn reproduce(args: &Args) -> Result<()> {
         variant: args.variant,
         seed: args.seed,
         repetitions: args.repetitions as usize,
+        epsilon: args.epsilon,
         pool,
     };
     let mut verdicts = Vec::new();

@@ -111,6 +111,7 @@ fn the_program_refuses_what_it_cannot_do() {
         ("ridge-1", 2),
         ("gaussian -o out --repetitions 1", 2),
         ("gaussian -o out --variant code", 2),
+        ("classification -o out --epsilon much", 2),
         ("gaussian -o file", 1),
     ] {
         let output = place.output(line);
