@@ -9,7 +9,7 @@ VENV := .venv/bin
 
 .PHONY: help web chromium java build demo settings test prepare prepare-cluster build-tests test-rust test-python test-cluster \
 	test-cluster-light test-cluster-spark test-cluster-large python quick check format lint deny docs nightly \
-	explore golden reproduce bench bench-fairness bench-cluster bench-serve wheel dist reproducible fuzz soak clean
+	explore golden reproduce reproduce-documented bench bench-fairness bench-cluster bench-serve wheel dist reproducible fuzz soak clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | column -t -s "$$(printf '\t')"
@@ -138,7 +138,7 @@ check: ## What CI runs: format, lints, types, licences, docs, tests
 	$(PYTHON) tools/stages.py prepare+prepare-cluster+build-tests format lint+deny docs test-rust+test-python test-cluster
 
 nightly: ## What is too long for CI: fresh seeds, a million damaged inputs, kills, large clusters, benches
-	$(PYTHON) tools/stages.py explore fuzz soak test-cluster-large bench bench-serve reproduce
+	$(PYTHON) tools/stages.py explore fuzz soak test-cluster-large bench bench-serve reproduce reproduce-documented
 
 format: .venv ## Check the formatting
 	$(CARGO) fmt --all --check
@@ -170,6 +170,9 @@ ARGUMENTS ?=
 
 reproduce: ## Repeat the paper's experiments: numbers, figures and verdicts in out/ (EXPERIMENT=name, ARGUMENTS="...")
 	$(CARGO) run --release -p oblivio-experiments -- $(EXPERIMENT) -o out $(ARGUMENTS)
+
+reproduce-documented: ## Compare the tables of docs/reproduce.md with a run, digit by digit
+	OBLIVIO_REPRODUCE=1 $(CARGO) test --release -p oblivio-experiments --test documented
 
 bench/.venv: bench/requirements.txt
 	$(PYTHON) -m venv bench/.venv
