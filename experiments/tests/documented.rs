@@ -1,4 +1,4 @@
-//! The tables of `docs/reproduce.md` are those of a run, digit by digit.
+//! The tables of `docs/reproduce.md` agree with a run, digit by digit.
 //!
 //! The quick experiments run always, all of them with `OBLIVIO_REPRODUCE=1` (`make reproduce-documented`, which `make nightly` does). The
 //! last digit may differ by one: solvers stop within their tolerance, and sums of threads round.
@@ -19,7 +19,10 @@ impl Table {
         let rows = lines.skip(2).take_while(|line| line.starts_with('|'));
         let cells = |row: &str| {
             let inner = row.trim_matches('|');
-            inner.split('|').map(|cell| cell.trim().replace('−', "-")).collect()
+            inner
+                .split('|')
+                .map(|cell| cell.trim().replace('−', "-"))
+                .collect()
         };
         let rows: Vec<Vec<String>> = rows.map(cells).collect();
         assert!(!rows.is_empty(), "{header} is not in the page");
@@ -157,7 +160,7 @@ fn oblivious_data(results: &Results) {
     let rows = results.rows("oblivious-data");
     for shown in &table.0 {
         let gamma: f64 = shown[0].parse().unwrap();
-        // The first part of the data is that of experiment 1.
+        // The first part of the data is the one of experiment 1.
         let row = rows
             .iter()
             .find(|row| number(row, "gamma") == gamma)
@@ -169,7 +172,11 @@ fn oblivious_data(results: &Results) {
             "distance_to_residual",
         ];
         for (column, name) in columns.into_iter().enumerate() {
-            same(&shown[column + 1], number(row, name), &format!("{name} at {gamma}"));
+            same(
+                &shown[column + 1],
+                number(row, name),
+                &format!("{name} at {gamma}"),
+            );
         }
     }
 }
@@ -195,7 +202,11 @@ fn bounds(results: &Results) {
             "decision_truth",
         ];
         for (column, name) in columns.into_iter().enumerate() {
-            same(&shown[column + 1], number(row, name), &format!("{name} at {gamma}"));
+            same(
+                &shown[column + 1],
+                number(row, name),
+                &format!("{name} at {gamma}"),
+            );
         }
     }
 }
@@ -205,7 +216,14 @@ fn uncorrelated(results: &Results) {
     let rows = results.rows("uncorrelated");
     let shares: Vec<f64> = rows
         .iter()
-        .flat_map(|row| ["explained_before", "explained_before_closed_form", "explained_after"].map(|name| 100.0 * number(row, name)))
+        .flat_map(|row| {
+            [
+                "explained_before",
+                "explained_before_closed_form",
+                "explained_after",
+            ]
+            .map(|name| 100.0 * number(row, name))
+        })
         .collect();
     for (shown, value) in ["43.4", "43.2", "0.64", "80.8", "81.1", "0.65"]
         .iter()

@@ -230,7 +230,7 @@ fn fitted(method: Method, data: &Data, problem: Problem, watch: &Watch) -> Resul
     Ok(settings.fit(training, watch)?.predictor)
 }
 
-/// The features of some rows: X, and S beside it for FERM.
+/// The features of some rows: X, and S next to it for FERM.
 fn points(method: Method, data: &Data, rows: Range<usize>) -> Result<Points<'static>> {
     let ferm = method == Method::Ferm;
     let values: Vec<f64> = if ferm {

@@ -116,7 +116,7 @@ impl Ground {
         mean(&squares.collect::<Vec<_>>()).sqrt()
     }
 
-    /// How far rows moved from `original`, beside twice their own distance.
+    /// How far rows moved from `original`, next to twice their own distance.
     pub(super) fn moved(&self, kernel: &Kernel, original: &Points) -> MoveBound {
         let moved: Vec<f64> = (0..original.len())
             .map(|i| {
@@ -209,8 +209,7 @@ impl Ground {
     }
 }
 
-/// The largest of what is known of reference rows, before a row is looked at. Shifts of a regression are not, so those of the rows count
-/// too.
+/// The largest value of reference rows, known before a row is looked at. Shifts of a regression are not, so the rows count too.
 fn largest(reference: &[f64], rows: &[f64], smooth: bool) -> f64 {
     let known = reference.iter().chain(rows.iter().filter(|_| smooth));
     known.fold(0.0f64, |a, b| a.max(*b))

@@ -37,7 +37,7 @@ pub struct Bounds {
     pub dependence: Vec<DependenceBound>,
     /// ψ for events of Z: scores of oblivious features.
     pub feature_events: Vec<FeatureEventBound>,
-    /// How far features of rows are from those of their projections.
+    /// How far features of rows move when the rows are projected.
     pub moved: MoveBound,
     /// Of predictions, for every score.
     pub changes: Vec<ChangeBound>,

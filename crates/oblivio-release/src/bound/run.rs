@@ -14,7 +14,8 @@ use super::interval::{Interval, bernstein, hoeffding, mean};
 use super::population::{Known, Population, entries};
 use super::psi::{Constant, Price, Spectrum, trivial, trivial_for};
 use super::report::{
-    Bounds, CellBound, Certificate, CertificateMeasure, DependenceBound, DistanceBound, Estimate,
+    Bounds, CellBound, Certificate, CertificateMeasure, ChangeBound, DependenceBound,
+    DistanceBound, Estimate,
 };
 use super::rows::{LEAST, Table};
 
@@ -71,17 +72,11 @@ impl BoundSettings {
             watch,
         )?;
         let shifts = RowShifts::new(&mean, &assignment);
-        let products: Vec<Vec<f64>> = model
-            .scorers
-            .iter()
+        let scorers = model.scorers.iter();
+        let products: Vec<Vec<f64>> = scorers
             .map(|scorer| change::products(scorer, &mean, watch))
             .collect::<Result<_>>()?;
-        let changes = (0..model.scorers.len())
-            .map(|k| {
-                let (scorer, name) = (&model.scorers[k], score_name(model, k));
-                change::bound(scorer, name, &shifts, (&products[k], &rows.used), watch)
-            })
-            .collect::<Result<_>>()?;
+        let changes = changes(&rows, &shifts, &products, watch)?;
         let drawn = random::sample(&rows.evaluation, self.most_rows, self.seed);
         let ground = Ground::new(&rows, drawn, &shifts, self, watch)?;
         let original = rows.points.select(&ground.rows);
@@ -308,6 +303,20 @@ impl BoundSettings {
 
 /// An interval of a mean of values in a range, with a confidence.
 type Inequality = fn(&[f64], f64, f64) -> Interval;
+
+/// How far the predictions of every score were moved.
+fn changes(
+    rows: &Table,
+    shifts: &RowShifts,
+    products: &[Vec<f64>],
+    watch: &Watch,
+) -> Result<Vec<ChangeBound>> {
+    let of_score = |(k, products): (usize, &Vec<f64>)| {
+        let (scorer, name) = (&rows.model.scorers[k], score_name(rows.model, k));
+        change::bound(scorer, name, shifts, (products, &rows.used), watch)
+    };
+    products.iter().enumerate().map(of_score).collect()
+}
 
 /// Of the kernel of the projected rows.
 fn spectra(kernel: &Kernel, ground: &Ground, watch: &Watch) -> Result<Spectra> {

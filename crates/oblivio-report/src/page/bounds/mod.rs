@@ -182,7 +182,7 @@ mod tests {
         }
         assert!(!page.html().contains("<script"));
         assert!(whole.html().contains("id=\"bounds\""));
-        // All that say something have a row, those of cells and intervals in tables of their own; the others are one line.
+        // All that say something have a row, cells and intervals in tables of their own; the others are one line.
         let rows = page.html().matches("<th scope=\"row\"").count();
         let lines = bound_lines(&bounds);
         let said = |line: &&BoundLine| {
