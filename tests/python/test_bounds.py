@@ -115,12 +115,47 @@ class TestForms:
         report = found.to_dict()
         parts = [report["distance"], report["dependence"][0], report["dependence"][0]["population"]]
         parts += [report["changes"][0], report["changes"][0]["by-cell"][0], report["certificates"][0]]
+        parts += [report["feature-events"][0], report["moved"]]
         for part in [report, *parts]:
             assert all(f"`{key}`" in text for key in part)
 
     def test_json_that_is_none_is_refused(self):
         with pytest.raises(ob.InvalidInputError, match="no bounds"):
             ob._oblivio.BoundsModel.from_json("{}")
+
+
+class TestSettings:
+    def test_a_smaller_gap_and_a_translation(self, model, found):
+        new = people(seed=2)
+
+        def run(**settings):
+            return ob.bounds(
+                model, new[["income", "town"]], new[["sex"]], title="people", **SMALL, **settings
+            ).to_dict()
+
+        fine = run(gap=1e-4, boxes=2000)
+        assert 0 <= fine["distance"]["mean-gap"] < found.to_dict()["distance"]["mean-gap"]
+        moved = run(translation=0.5)
+        assert moved["translation"] == 0.5
+        assert moved["distance"]["mean"]["value"] != found.to_dict()["distance"]["mean"]["value"]
+        for report in (fine, moved):
+            assert all(event["actual"] <= event["value"] + 1e-9 for event in report["feature-events"])
+            assert report["moved"]["largest-share"] <= 1 + 1e-6
+
+    def test_the_settings_of_the_command_line(self, table, tmp_path, capfd):
+        estimator = ob.ObliviousRidge(standardize=True)
+        estimator.fit(table[["income"]], table["score"], sensitive_features=table[["sex"]])
+        new = people(seed=2)
+        new.to_csv(tmp_path / "new.csv", index=False)
+        estimator.save(tmp_path / "model.oblivio")
+        arguments = ["--rows", 40, "--confidence", 0.9, "--gap", 0.001, "--boxes", 300, "--translation", -0.5, "--json"]
+        files = [tmp_path / "model.oblivio", tmp_path / "new.csv"]
+        assert ob._oblivio.cli_main(["oblivio", "bounds", *map(str, files), *map(str, arguments)]) == 0
+        reported = json.loads(capfd.readouterr().out)
+        del reported["facts"]
+        settings = SMALL | {"gap": 0.001, "boxes": 300, "translation": -0.5}
+        own = ob.bounds(estimator, new[["income"]], new[["sex"]], **settings)
+        assert own.to_dict() | {"title": "new.csv"} == reported
 
 
 class TestRefused:
@@ -132,6 +167,9 @@ class TestRefused:
             ({"rows": 5}, "at least 10"),
             ({"confidence": 1.0}, "between 0 and 1"),
             ({"confidence": "high"}, "must be a number"),
+            ({"gap": 0.0}, "a positive number"),
+            ({"boxes": 0}, "positive whole number"),
+            ({"translation": 2.0}, "from -1 to 1"),
         ]:
             with pytest.raises(ob.InvalidInputError, match=message):
                 ob.bounds(model, X, s, **wrong)
