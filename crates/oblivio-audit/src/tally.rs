@@ -26,7 +26,7 @@ pub struct CellMean {
 /// What scores have to do with their cells, gathered batch by batch.
 ///
 /// ```
-/// let mut tally = oblivio::Tally::new(2);
+/// let mut tally = oblivio_audit::Tally::new(2);
 /// tally.update(&[1.0, 3.0], &[0, 1]);
 /// tally.update(&[1.0, 3.0], &[0, 1]);
 /// assert_eq!(tally.correlation_ratio().value, 1.0);

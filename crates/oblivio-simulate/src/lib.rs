@@ -131,7 +131,7 @@ impl Simulation {
     /// ```
     /// use oblivio_simulate::Simulation;
     /// let batches = Simulation::Admissions.batches(20_000, 7);
-    /// let rows: usize = batches.map(|batch| Ok(batch?.rows())).sum::<oblivio::Result<usize>>()?;
+    /// let rows: usize = batches.map(|batch| Ok(batch?.rows())).sum::<oblivio_base::Result<usize>>()?;
     /// assert_eq!(rows, 20_000);
     /// # Ok::<(), oblivio_base::Error>(())
     /// ```

@@ -116,7 +116,9 @@ pub struct Adversary {
 /// predictions, and leaves out that other rows would have taught others. A constant gives 0.5, or R² = 0, and a p-value of 1.
 ///
 /// ```
-/// use oblivio::{AdversarySettings, Column, Kind, Resampling, Watch, adversary};
+/// use oblivio::sensitive::Kind;
+/// use oblivio::{Column, Watch};
+/// use oblivio_audit::{AdversarySettings, Resampling, adversary};
 /// let score: Vec<f64> = (0..200).map(|i| f64::from(i % 40)).collect();
 /// let far = score.iter().map(|x| Some(if (x - 20.0).abs() > 10.0 { "far" } else { "near" }));
 /// let s = Column::texts("s", far);

@@ -47,7 +47,8 @@ const FEWEST_ROWS: usize = 4;
 /// likewise.
 ///
 /// ```
-/// use oblivio::{Resampling, Watch, distance_correlation};
+/// use oblivio::Watch;
+/// use oblivio_audit::{Resampling, distance_correlation};
 /// let x: Vec<f64> = (-20..=20).map(f64::from).collect();
 /// let s: Vec<f64> = x.iter().map(|x| x * x).collect();
 /// let found = distance_correlation(&x, &s, None, &Resampling::default(), &Watch::default())?;

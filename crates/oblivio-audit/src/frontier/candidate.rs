@@ -23,7 +23,8 @@ impl Candidate {
     /// strength, unless it is `none`.
     ///
     /// ```
-    /// use oblivio::{Candidate, Settings};
+    /// use oblivio::Settings;
+    /// use oblivio_audit::Candidate;
     /// let settings = Settings { strength: 0.5, ..Settings::default() };
     /// assert_eq!(Candidate::new(settings, ("none", 1.0))?.name, "oblivious 0.5");
     /// # Ok::<(), oblivio::Error>(())

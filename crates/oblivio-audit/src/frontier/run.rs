@@ -91,8 +91,10 @@ impl FrontierSettings {
     /// Fits every candidate on the training rows, and measures its error and its dependence on the held-out ones.
     ///
     /// ```
+    /// use oblivio::{Roles, Settings, Watch};
+    /// use oblivio_audit::{FrontierGrid, FrontierSettings};
+    /// use oblivio_base::Scaling;
     /// use oblivio_simulate::Simulation;
-    /// use oblivio::{FrontierGrid, FrontierSettings, Roles, Scaling, Settings, Watch};
     /// let table = Simulation::from_name("ridge-1")?.table(120, 1)?;
     /// let roles = Roles {
     ///     features: &table.features, sensitive: &table.sensitive, target: &table.targets[0], labels: None, weights: None,

@@ -99,7 +99,9 @@ pub struct Hsic {
 /// Where no permutations or no resamples are asked for, formulas take their place.
 ///
 /// ```
-/// use oblivio::{Column, HsicSettings, HsicSide, Kind, Resampling, Watch, hsic};
+/// use oblivio::sensitive::Kind;
+/// use oblivio::{Column, Watch};
+/// use oblivio_audit::{HsicSettings, HsicSide, Resampling, hsic};
 /// let s: Vec<f64> = (0..100).map(|i| f64::from(i) / 50.0 - 1.0).collect();
 /// let x = s.iter().map(|s| s * s).collect();
 /// let (settings, watch) = (HsicSettings::default(), Watch::default());

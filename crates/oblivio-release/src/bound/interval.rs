@@ -66,7 +66,7 @@ impl Interval {
 ///
 /// ```
 /// let values = vec![0.5; 200];
-/// let interval = oblivio::hoeffding(&values, 1.0, 0.95);
+/// let interval = oblivio_release::hoeffding(&values, 1.0, 0.95);
 /// assert!((interval.upper - 0.5 - (40f64.ln() / 400.0).sqrt()).abs() < 1e-12);
 /// ```
 pub fn hoeffding(values: &[f64], range: f64, confidence: f64) -> Interval {

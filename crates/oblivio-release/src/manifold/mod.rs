@@ -286,7 +286,9 @@ impl Manifold {
     /// The projections of rows with these sensitive values, each by itself.
     ///
     /// ```
-    /// use oblivio::{SensitiveDesign, ConditionalMean, Kernel, Manifold, Points, Region, Search, Watch};
+    /// use oblivio::partition::SensitiveDesign;
+    /// use oblivio::{ConditionalMean, Kernel, Points, Watch};
+    /// use oblivio_release::{Manifold, Region, Search};
     /// // The second group is the first one, two higher.
     /// let x = Points::new(vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0], 1)?;
     /// let cells = vec![0, 0, 0, 1, 1, 1];

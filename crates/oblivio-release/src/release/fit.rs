@@ -26,7 +26,8 @@ impl ReleaseSettings {
     /// leave-one-out error of a kernel's features of the columns.
     ///
     /// ```
-    /// use oblivio::{Column, ReleaseSettings, Sensitive, Watch};
+    /// use oblivio::{Column, Sensitive, Watch};
+    /// use oblivio_release::ReleaseSettings;
     /// // Group b has the same marks, three higher.
     /// let group = |i: i32| if i % 2 == 0 { "a" } else { "b" };
     /// let s = Column::texts("group", (0..40).map(|i| Some(group(i))));

@@ -139,7 +139,8 @@ impl Alignment {
     /// of a row. Equal scores of a cell stay equal, so a cell of few different scores can only be moved as they are.
     ///
     /// ```
-    /// use oblivio::{AlignMethod, AlignRule, Alignment, SensitiveDesign, Given};
+    /// use oblivio::align::{AlignMethod, AlignRule, Alignment, Given};
+    /// use oblivio::partition::SensitiveDesign;
     /// // The scores of cell 1 are spread three times as wide.
     /// let cells = SensitiveDesign::from_cells(vec![0, 0, 0, 1, 1, 1]);
     /// let scores = [-1.0, 0.0, 1.0, -3.0, 0.0, 3.0];

@@ -22,7 +22,8 @@ use crate::sensitive::Kind;
 /// A clone shares the model and has memory of its own: one for each thread.
 ///
 /// ```
-/// use oblivio::{Column, Model, Roles, RowModel, Scaling, Settings, Value, Watch};
+/// use oblivio::{Column, Model, Roles, RowModel, Settings, Watch};
+/// use oblivio_base::{Scaling, Value};
 /// let table = [
 ///     Column::numbers("x", vec![0.1, 0.4, 0.5, 0.9]),
 ///     Column::texts("sex", [Some("F"), Some("M"), Some("F"), Some("M")]),
