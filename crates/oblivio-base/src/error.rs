@@ -33,7 +33,7 @@ pub enum Error {
 
     /// Measures that what is audited does not have.
     #[error(
-        "{measures} is not defined for this input: means and distances need scores that are numbers, distance correlation one sensitive column of numbers, decisions two labels or a threshold, equalised odds true labels"
+        "{measures} is not defined for this input: means and distances need scores that are numbers, distance correlation one sensitive column of numbers, decisions two labels or a threshold, equalised odds, separation, calibration and errors true labels, conditional parity control columns"
     )]
     NotDefined { measures: String },
 
