@@ -15,6 +15,7 @@ use super::bytes::DAMAGED;
 use super::columns::ColumnMap;
 use super::draw::Draws;
 use super::form::ColumnForm;
+use super::joint::JointMap;
 use super::projection::ProjectionMap;
 use super::report::ReleaseCertificate;
 use super::settings::{MissingFeatures, ReleaseMethod};
@@ -44,6 +45,8 @@ pub(super) enum Maps {
     Columns(Vec<ColumnMap>),
     /// One map for all of them.
     Together(ProjectionMap),
+    /// One map for each column, and alignments of all of them together.
+    Joint(JointMap),
 }
 
 /// A released table.
@@ -101,6 +104,11 @@ impl Release {
                 .collect::<Result<Vec<_>>>()?
             }
             Maps::Together(map) => map.apply((&self.forms, &read), &assignment, strength, watch)?,
+            Maps::Joint(map) => {
+                let draws = self.draws(features, sensitive)?;
+                let known = (&self.partition, &assignment);
+                map.apply((&self.forms, &read), known, (&draws, strength), watch)?
+            }
         };
         let all = self.forms.iter().zip(&read).zip(&values);
         released.columns = all
@@ -130,24 +138,11 @@ impl Release {
 
     /// What is drawn for rows: from their features and sensitive values as the fit read them.
     fn draws(&self, features: &[Column], sensitive: &Sensitive) -> Result<Draws> {
-        let mut columns = Vec::new();
-        for form in &self.forms {
-            columns.push(form.as_given(find(features, &form.name)?)?);
-        }
-        for name in self.partition.needs() {
-            let mut column = sensitive.column(name)?.clone();
-            // A number and its text are one category.
-            if self
-                .partition
-                .columns()
-                .any(|own| own == (name, Kind::Categorical))
-            {
-                let (levels, codes) = column.to_categories();
-                column.values = Values::Categories { levels, codes };
-            }
-            columns.push(column);
-        }
-        Ok(Draws::new(self.seed, sensitive.len(), columns.iter()))
+        draws(
+            self.seed,
+            (&self.forms, features),
+            (&self.partition, sensitive),
+        )
     }
 
     fn check_columns(&self, features: &[Column], rows: usize) -> Result<()> {
@@ -202,6 +197,7 @@ impl Release {
         self.forms.iter().try_for_each(ColumnForm::check_read)?;
         match &self.maps {
             Maps::Together(map) => map.check_read(&self.forms, &self.partition),
+            Maps::Joint(map) => map.check_read(&self.forms, &self.partition),
             Maps::Columns(maps) => {
                 require(maps.len() == self.forms.len(), DAMAGED)?;
                 let mut pairs = maps.iter().zip(&self.forms);
@@ -215,8 +211,34 @@ impl Release {
         match &mut self.maps {
             Maps::Columns(maps) => maps.iter_mut().flat_map(ColumnMap::numbers).collect(),
             Maps::Together(map) => map.numbers(),
+            Maps::Joint(map) => map.numbers(),
         }
     }
+}
+
+/// What is drawn for rows: from their features and sensitive values as the fit read them.
+pub(super) fn draws(
+    seed: u64,
+    (forms, features): (&[ColumnForm], &[Column]),
+    (partition, sensitive): (&Partition, &Sensitive),
+) -> Result<Draws> {
+    let mut columns = Vec::new();
+    for form in forms {
+        columns.push(form.as_given(find(features, &form.name)?)?);
+    }
+    for name in partition.needs() {
+        let mut column = sensitive.column(name)?.clone();
+        // A number and its text are one category.
+        if partition
+            .columns()
+            .any(|own| own == (name, Kind::Categorical))
+        {
+            let (levels, codes) = column.to_categories();
+            column.values = Values::Categories { levels, codes };
+        }
+        columns.push(column);
+    }
+    Ok(Draws::new(seed, sensitive.len(), columns.iter()))
 }
 
 /// Refuses columns of another length.

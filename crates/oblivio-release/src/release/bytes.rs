@@ -2,11 +2,16 @@
 
 use oblivio::model::file::Codec;
 use oblivio::sibling::{Tensor, read, write};
-use oblivio_base::Result;
 use oblivio_base::error::require;
+use oblivio_base::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use super::apply::Release;
+use super::apply::{Maps, Release};
+
+/// The first schema. Files without a number have it.
+const FIRST: u64 = 1;
+/// The schema of joint releases.
+const JOINT: u64 = 2;
 
 const KIND: &str = "release";
 /// The damaged part, if a check of the maps fails.
@@ -23,8 +28,30 @@ struct ReleaseFile {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Header {
+    /// What a reader must know: the first schema that can hold the release.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    schema: u64,
     release: Release,
     lengths: Vec<usize>,
+}
+
+/// Read first, so that a later schema is told apart from a damaged file.
+#[derive(Deserialize)]
+struct Schema {
+    #[serde(default = "first")]
+    schema: u64,
+}
+
+fn first() -> u64 {
+    FIRST
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes fields by reference"
+)]
+fn is_first(schema: &u64) -> bool {
+    *schema == FIRST
 }
 
 impl Release {
@@ -47,8 +74,17 @@ impl ReleaseFile {
             lengths.push(vector.len());
             values.append(vector);
         }
+        let schema = match release.maps {
+            Maps::Joint(_) => JOINT,
+            Maps::Columns(_) | Maps::Together(_) => FIRST,
+        };
+        let header = Header {
+            schema,
+            release,
+            lengths,
+        };
         Self {
-            header: Header { release, lengths },
+            header,
             numbers: Tensor::vector("numbers", values),
         }
     }
@@ -63,6 +99,14 @@ impl Codec for ReleaseFile {
     }
 
     fn read(bytes: &[u8]) -> Result<Self> {
+        let (Schema { schema }, _) = read(bytes, KIND)?;
+        if schema > JOINT {
+            return Err(Error::InvalidModel {
+                problem: format!(
+                    "its release has schema {schema}, and this version reads up to {JOINT}: read it with the version that wrote it"
+                ),
+            });
+        }
         let (header, tensors) = read(bytes, KIND)?;
         Ok(Self {
             header,
@@ -74,6 +118,7 @@ impl Codec for ReleaseFile {
         let Header {
             mut release,
             lengths,
+            ..
         } = self.header;
         let mut rest = &self.numbers.values[..];
         let vectors = release.numbers();

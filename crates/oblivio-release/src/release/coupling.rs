@@ -51,6 +51,48 @@ impl CouplingMap {
         })
     }
 
+    /// A rank of the released category of every row among all rows, the categories in this order: drawn within the category's share. Of a
+    /// category that is missing or not known, a draw.
+    pub(super) fn ranks(
+        &self,
+        codes: &[f64],
+        assignment: &SensitiveDesign,
+        (column, draws): (&str, &Draws),
+        order: &[usize],
+    ) -> Result<Vec<f64>> {
+        let place = draws.of(column, Purpose::Place);
+        let within = draws.of(column, Purpose::Within);
+        let edges = self.edges(order);
+        let mut start = vec![0.0; self.shares.len()];
+        for (k, &level) in order.iter().enumerate().skip(1) {
+            start[level] = edges[k - 1];
+        }
+        self.given.each(assignment, |row, parts| {
+            let draw = within.at(row);
+            let known = codes[row] < self.shares.len() as f64;
+            if !known {
+                return draw;
+            }
+            let level = self.coupled(codes[row] as usize, parts, place.at(row));
+            start[level] + draw * self.shares[level]
+        })
+    }
+
+    /// The ranks at which the category changes, the categories in this order.
+    pub(super) fn edges(&self, order: &[usize]) -> Vec<f64> {
+        let mut upto = 0.0;
+        let edges = order.iter().map(|&level| {
+            upto += self.shares[level];
+            upto
+        });
+        edges.collect()
+    }
+
+    /// The number of categories.
+    pub(super) fn len(&self) -> usize {
+        self.shares.len()
+    }
+
     /// The maximal coupling of $p(\cdot \mid s)$ and $\bar p$: a stays with probability $\min(1, \bar p(a)/p(a \mid s))$, else the category is
     /// drawn from what $\bar p$ has more than $p(\cdot \mid s)$. No other way to the shares $\bar p$ changes fewer rows.
     fn coupled(&self, own: usize, parts: &Parts, draw: f64) -> usize {

@@ -11,6 +11,10 @@ pub(super) enum Purpose {
     Place = 1,
     /// Whether the row is among the share that is changed.
     Share = 2,
+    /// The place within a category.
+    Within = 3,
+    /// The place among equal numbers after a joint alignment.
+    Last = 4,
 }
 
 /// What is drawn for the rows of one call.

@@ -10,9 +10,10 @@ use oblivio_base::{
 };
 use oblivio_kernels::{Gamma, Kernel};
 
-use super::apply::{Maps, Release, check_length};
+use super::apply::{Maps, Release, check_length, draws};
 use super::columns::{ColumnMap, Why};
 use super::form::{ColumnForm, ReadColumn};
+use super::joint::JointMap;
 use super::projection::{ProjectionMap, ProjectionRows};
 use super::settings::{ReleaseMethod, ReleaseSettings};
 
@@ -69,7 +70,21 @@ impl ReleaseSettings {
         }
         let (partition, mut warnings) = self.condition(&features, &sensitive, &weights, watch)?;
         let assignment = partition.assign(&sensitive)?;
+        let rows = ProjectionRows {
+            forms: &forms,
+            read: &read,
+            partition: &partition,
+            assignment: &assignment,
+            sensitive: &sensitive,
+            weights: &weights,
+        };
         let maps = match self.method {
+            ReleaseMethod::Joint => {
+                let known = (&partition, &assignment);
+                let maps = self.fit_columns((&forms, &read), known, &weights, watch)?;
+                let draws = draws(self.seed, (&forms, &features), (&partition, &sensitive))?;
+                Maps::Joint(JointMap::fit(&rows, maps, (&draws, self.seed), watch)?)
+            }
             ReleaseMethod::Quantile | ReleaseMethod::Residual => {
                 let known = (&partition, &assignment);
                 let maps = self.fit_columns((&forms, &read), known, &weights, watch)?;
@@ -77,14 +92,6 @@ impl ReleaseSettings {
                 Maps::Columns(maps)
             }
             ReleaseMethod::Projection => {
-                let rows = ProjectionRows {
-                    forms: &forms,
-                    read: &read,
-                    partition: &partition,
-                    assignment: &assignment,
-                    sensitive: &sensitive,
-                    weights: &weights,
-                };
                 let knobs = (self.strength, self.seed);
                 let (map, remarks) = ProjectionMap::fit(&self.projection, &rows, knobs, watch)?;
                 warnings.extend(remarks);

@@ -27,15 +27,16 @@ pub(super) fn column_reports(
     columns
         .filter_map(|((k, form), after)| {
             let treatment = match &release.maps {
-                Maps::Columns(maps) => maps[k].words(),
-                Maps::Together(map) => map.words(form),
+                Maps::Columns(maps) => maps[k].words().into(),
+                Maps::Together(map) => map.words(form).into(),
+                Maps::Joint(map) => map.words(k, &release.forms),
             };
             let before = held.features.iter().find(|c| c.name == form.name)?;
             let moved = Moved::between(before, after, weights);
             Some(ColumnReport {
                 name: form.name.clone(),
                 kind: form.kind().into(),
-                treatment: treatment.into(),
+                treatment,
                 low: form.range().map(|(low, _)| low),
                 high: form.range().map(|(_, high)| high),
                 changed: moved.changed,

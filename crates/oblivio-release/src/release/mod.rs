@@ -12,6 +12,7 @@ mod draw;
 mod fit;
 mod form;
 mod format;
+mod joint;
 mod measures;
 mod projection;
 mod quantile;

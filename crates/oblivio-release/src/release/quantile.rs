@@ -71,28 +71,66 @@ impl QuantileMap {
     ) -> Result<Vec<f64>> {
         let place = draws.of(column, Purpose::Place);
         let share = draws.of(column, Purpose::Share);
-        let population = match &self.given {
-            Conditional::Cells(cells) => cells.shares(),
-            Conditional::Smooth(_) => Vec::new(),
-        };
+        let common = self.common();
         self.given.each(assignment, |row, parts| {
             let value = values[row];
             if value.is_nan() {
                 return value;
             }
-            let rank = rank(parts, value, place.at(row));
-            match &self.common {
-                Common::Pooled(all) if share.at(row) < strength => all.view().value(rank),
-                Common::Pooled(_) => value,
-                Common::Barycentre => {
-                    let quantiles = population
-                        .iter()
-                        .map(|(cell, p)| p * cell.view().value(rank));
-                    mixed(value, quantiles.sum(), strength)
-                }
-                Common::Quantiles(common) => mixed(value, interpolated(common, rank), strength),
-            }
+            let full = common(rank(parts, value, place.at(row)));
+            self.partial(value, full, strength, share.at(row))
         })
+    }
+
+    /// The [`rank`] of every value given S; of a missing one, a draw.
+    pub(super) fn ranks(
+        &self,
+        values: &[f64],
+        assignment: &SensitiveDesign,
+        (column, draws): (&str, &Draws),
+    ) -> Result<Vec<f64>> {
+        let place = draws.of(column, Purpose::Place);
+        self.given.each(assignment, |row, parts| {
+            if values[row].is_nan() {
+                return place.at(row);
+            }
+            rank(parts, values[row], place.at(row))
+        })
+    }
+
+    /// $\bar Q$: from a rank to the number that all rows of this rank get.
+    pub(super) fn common(&self) -> impl Fn(f64) -> f64 + Sync {
+        let population = match &self.given {
+            Conditional::Cells(cells) => cells.shares(),
+            Conditional::Smooth(_) => Vec::new(),
+        };
+        move |rank| match &self.common {
+            Common::Pooled(all) => all.view().value(rank),
+            Common::Barycentre => {
+                let quantiles = population
+                    .iter()
+                    .map(|(cell, p)| p * cell.view().value(rank));
+                quantiles.sum()
+            }
+            Common::Quantiles(common) => interpolated(common, rank),
+        }
+    }
+
+    /// What a share t of the way to a number comes to: of a column of few values, the number itself for a share t of the rows.
+    pub(super) fn partial(&self, value: f64, full: f64, strength: f64, share: f64) -> f64 {
+        match &self.common {
+            Common::Pooled(_) if share < strength => full,
+            Common::Pooled(_) => value,
+            _ => mixed(value, full, strength),
+        }
+    }
+
+    /// The ranks at which the number changes, of a column of few values.
+    pub(super) fn edges(&self) -> Option<Vec<f64>> {
+        match &self.common {
+            Common::Pooled(steps) => Some(steps.edges.iter().skip(1).step_by(2).copied().collect()),
+            _ => None,
+        }
     }
 
     /// Refuses a map that no fit with this partition gives.

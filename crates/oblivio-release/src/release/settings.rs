@@ -14,6 +14,9 @@ pub enum ReleaseMethod {
     /// Each column by itself: a value goes to the place in a common distribution that it has in the one given S.
     #[default]
     Quantile,
+    /// Each column by itself as with `Quantile`, and then all columns together: alignments along axes of the table, and back to each
+    /// column's own values.
+    Joint,
     /// All columns together: the row whose features are nearest to oblivious ones.
     Projection,
     /// Each column of numbers less its conditional mean, plus the mean.
@@ -24,6 +27,7 @@ impl Named for ReleaseMethod {
     const WHAT: &'static str = "the method of a release";
     const NAMES: &'static [(&'static str, Self)] = &[
         ("quantile", Self::Quantile),
+        ("joint", Self::Joint),
         ("projection", Self::Projection),
         ("residual", Self::Residual),
     ];
@@ -151,7 +155,8 @@ impl ReleaseSettings {
                 Missing::SensitiveFree.name().into(),
             );
         }
-        if self.method == ReleaseMethod::Quantile && !self.partition.control.is_empty() {
+        let by_ranks = matches!(self.method, ReleaseMethod::Quantile | ReleaseMethod::Joint);
+        if by_ranks && !self.partition.control.is_empty() {
             return refuse(
                 "the method of a release with control features",
                 "residual, which can leave what they explain",

@@ -168,7 +168,7 @@ impl ReleaseSettings {
             columns: column_reports(&release, &held, &released.columns),
             utility,
             path: match &release.maps {
-                Maps::Columns(_) => Vec::new(),
+                Maps::Columns(_) | Maps::Joint(_) => Vec::new(),
                 Maps::Together(map) => map.path.clone(),
             },
             certified,
@@ -221,17 +221,24 @@ fn notes(release: &Release, released: &Released, warnings: &[Warning]) -> Vec<St
         "a released table is not anonymised: its rows are still those of people, and some can be found again".into(),
         "all numbers here are of rows that the release was not fitted on".into(),
     ];
-    if let Maps::Together(map) = &release.maps {
-        notes.push("the bandwidth was chosen on a sample of the reference rows, without a target; narrow kernels leave rows where they are".into());
-        notes.extend(
-            map.landmarks
-                .map(|count| format!("{count} landmarks stand for the reference rows")),
-        );
-    } else {
-        notes.push(
+    match &release.maps {
+        Maps::Together(map) => {
+            notes.push("the bandwidth was chosen on a sample of the reference rows, without a target; narrow kernels leave rows where they are".into());
+            notes.extend(
+                map.landmarks
+                    .map(|count| format!("{count} landmarks stand for the reference rows")),
+            );
+        }
+        Maps::Columns(_) => notes.push(
             "each column is repaired by itself: what columns say of S only together is left, and the adversary's score shows how much"
                 .into(),
-        );
+        ),
+        Maps::Joint(map) => {
+            let (tried, kept) = map.rounds;
+            notes.push(format!(
+                "after each column by itself, all columns were aligned together: {kept} of {tried} rounds were kept, chosen by an adversary on rows of the fit that were held out for it"
+            ));
+        }
     }
     if release.strength < 1.0 {
         notes.push(format!(
@@ -242,9 +249,10 @@ fn notes(release: &Release, released: &Released, warnings: &[Warning]) -> Vec<St
     if release.missing == MissingFeatures::Keep {
         notes.push("missing values stay missing: that they are may itself depend on S".into());
     }
-    let maps = match &release.maps {
-        Maps::Columns(maps) => &maps[..],
-        Maps::Together(_) => &[],
+    let maps: Vec<Option<&ColumnMap>> = match &release.maps {
+        Maps::Columns(maps) => maps.iter().map(Some).collect(),
+        Maps::Together(_) => Vec::new(),
+        Maps::Joint(map) => (0..release.forms.len()).map(|k| map.map(k)).collect(),
     };
     for (which, sentence) in [
         (
@@ -261,7 +269,7 @@ fn notes(release: &Release, released: &Released, warnings: &[Warning]) -> Vec<St
         ),
     ] {
         let own = maps.iter().zip(release.columns());
-        let own = own.filter(|(map, _)| which(map));
+        let own = own.filter(|(map, _)| map.is_some_and(which));
         let names: Vec<String> = own.map(|(_, name)| format!("`{name}`")).collect();
         if !names.is_empty() {
             notes.push(format!("{sentence} {}", names.join(", ")));

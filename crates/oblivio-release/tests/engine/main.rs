@@ -2,5 +2,6 @@
 
 mod bounds;
 mod files;
+mod joint;
 mod projection;
 mod release;

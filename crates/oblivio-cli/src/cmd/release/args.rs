@@ -78,7 +78,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) read: ReadArgs,
 
-    /// quantile gives each column a distribution that is the same whatever the sensitive values are; projection looks for the row
+    /// quantile gives each column a distribution that is the same whatever the sensitive values are; joint does the same and then
+    /// aligns all columns together; projection looks for the row
     /// whose features by the kernel are nearest to oblivious ones; residual moves each column by its conditional mean
     #[arg(long, default_value = "quantile", value_parser = named::<ReleaseMethod>(), help_heading = "Release")]
     pub(super) method: ReleaseMethod,
