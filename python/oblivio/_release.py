@@ -35,10 +35,11 @@ class ObliviousRelease(
 
     Parameters
     ----------
-    method : {"quantile", "projection", "residual"}, default="quantile"
-        ``"quantile"`` gives each column a distribution that is the same whatever S is, ``"residual"`` moves each column
-        of numbers by its conditional mean, ``"projection"`` looks for the row whose kernel features are nearest to
-        oblivious ones. The first two look at each column by itself.
+    method : {"quantile", "joint", "projection", "residual"}, default="quantile"
+        ``"quantile"`` gives each column a distribution that is the same whatever S is, ``"joint"`` does the same and
+        then aligns all columns together, ``"residual"`` moves each column of numbers by its conditional mean,
+        ``"projection"`` looks for the row whose kernel features are nearest to oblivious ones. ``"quantile"`` and
+        ``"residual"`` look at each column by itself.
     strength : float, default=1.0
         0 changes nothing, 1 takes out all that the method can.
     conditional_mean, cells, binning, min_rows, handle_unknown, handle_missing, sensitive_bounds, \

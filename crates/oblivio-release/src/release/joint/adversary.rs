@@ -6,9 +6,10 @@ use oblivio_audit::sibling::prepared;
 use oblivio_audit::{AdversaryScore, AdversarySettings, Resampling, adversary};
 use oblivio_base::{Column, Error, Result, Watch};
 
-/// Landmarks of the adversary, and shuffles for its level under independence.
+/// Landmarks of the adversary.
 const COMPONENTS: usize = 100;
-const PERMUTATIONS: usize = 39;
+/// Chance alone gives a finding in one case of this many, over all sensitive columns.
+const CASES: usize = 20;
 
 /// Rows that judge a release while it is fitted.
 pub(super) struct Judge<'a> {
@@ -32,6 +33,7 @@ impl Judge<'_> {
     /// Predicts each sensitive column from these columns.
     pub(super) fn find(&self, columns: &[Column], watch: &Watch) -> Result<Finding> {
         let mut finding = Finding::default();
+        let cases = CASES * self.kinds.len();
         for (name, kind) in &self.kinds {
             let own = self.sensitive.column(name)?;
             let known: Vec<usize> = match kind {
@@ -54,8 +56,8 @@ impl Judge<'_> {
                 ..AdversarySettings::default()
             };
             let resampling = Resampling {
-                permutations: PERMUTATIONS,
-                resamples: PERMUTATIONS,
+                permutations: (cases - 1).max(19),
+                resamples: 19,
                 seed: self.seed,
                 ..Resampling::default()
             };
@@ -72,7 +74,7 @@ impl Judge<'_> {
                 Ok(found) => {
                     let measured = found.measured;
                     let above = (measured.value - measured.expected).max(0.0);
-                    finding.beyond_chance |= measured.value > measured.critical;
+                    finding.beyond_chance |= measured.p_value * cases as f64 <= 1.0 + 1e-9;
                     finding.excess += match found.score {
                         AdversaryScore::Auc => 2.0 * above,
                         AdversaryScore::RSquared => above.sqrt(),

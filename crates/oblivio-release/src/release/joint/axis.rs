@@ -10,7 +10,7 @@ const ROWS_PER_KNOT: usize = 4;
 /// M: the moments of a rank given S. The first is its mean, the second its spread, then skewness and the weight of the tails.
 pub(super) const MOMENTS: usize = 4;
 /// What noise alone would give a coefficient is taken off it this many times: a weak one becomes zero.
-const CAUTION: f64 = 2.0;
+const CAUTION: f64 = 3.0;
 /// A density given S is at least one less this; a larger deviation is scaled down.
 const MOST: f64 = 0.9;
 /// Places at which a density is looked at.

@@ -3,11 +3,12 @@
 use oblivio_audit::sibling::{Parts, split};
 use oblivio_base::{Column, Result, Watch, random};
 
-use super::adversary::Judge;
+use super::adversary::{Finding, Judge};
 use super::axis::{Orthonormal, Taught};
 use super::follow::Follow;
 use super::order::order;
 use super::round::Places;
+use super::step::Step;
 use super::{JointColumn, JointMap, given, moved, place, places_of};
 use crate::release::columns::ColumnMap;
 use crate::release::conditional::{Conditional, Reference};
@@ -19,6 +20,8 @@ use crate::release::steps::Steps;
 const MOST_ROWS: usize = 50_000;
 /// Rounds of alignments.
 const ROUNDS: usize = 3;
+/// A round that lessens what the adversary finds by a smaller share is not kept.
+const LEAST_GAIN: f64 = 0.1;
 /// With fewer rows no part is held out, and there is one round.
 const LEAST_JUDGED: usize = 1000;
 /// The share of the rows that is held out for the adversary, and the most of them.
@@ -140,7 +143,8 @@ fn last(rows: &Rows, lines: &[Line], places: Vec<Vec<f64>>) -> Result<Vec<Condit
     own.collect()
 }
 
-type Rounds = (Vec<super::step::Step>, (usize, usize));
+/// The alignments of the rounds that are kept, how many rounds were tried, and how many are kept.
+type Rounds = (Vec<Step>, (usize, usize));
 
 /// The alignments of the rounds after which the adversary found least.
 fn rounds(
@@ -153,16 +157,7 @@ fn rounds(
     let all: Vec<usize> = (0..rows.weights.len()).collect();
     let sample = random::sample(&all, MOST_ROWS, seed);
     let weights: Vec<f64> = sample.iter().map(|&i| rows.weights[i]).collect();
-    let judged = sample.len() >= LEAST_JUDGED;
-    let parts = if judged {
-        let share = HELD_OUT.min(MOST_JUDGES as f64 / sample.len() as f64);
-        split(sample.len(), None, share, seed)?
-    } else {
-        Parts {
-            training: (0..sample.len()).collect(),
-            held_out: Vec::new(),
-        }
-    };
+    let parts = parts(sample.len(), seed)?;
     let features = given::features(rows.partition, &rows.assignment.select(&sample))?;
     let taught = Taught {
         rows: &parts.training,
@@ -170,49 +165,73 @@ fn rounds(
     };
     let given = Orthonormal::new(&features, taught)?;
     let edges: Vec<Option<Vec<f64>>> = lines.iter().map(Line::edges).collect();
+    let row = |&i: &usize| places.iter().map(move |place| place[i]);
     let mut own = Places {
         columns: lines.len(),
-        values: sample
-            .iter()
-            .flat_map(|&i| places.iter().map(move |place| place[i]))
-            .collect(),
+        values: sample.iter().flat_map(row).collect(),
         steps: Vec::new(),
         features: &features,
         given: &given,
         taught,
         edges: &edges,
     };
-    if !judged {
+    if parts.held_out.is_empty() {
         own.round(seed, 0, watch)?;
         return Ok((own.steps, (1, 1)));
     }
     let held: Vec<usize> = parts.held_out.iter().map(|&i| sample[i]).collect();
-    let sensitive = rows.sensitive.select(&held);
-    let held_weights: Vec<f64> = parts.held_out.iter().map(|&i| weights[i]).collect();
+    let weights: Vec<f64> = held.iter().map(|&i| rows.weights[i]).collect();
     let judge = Judge {
-        sensitive: &sensitive,
+        sensitive: &rows.sensitive.select(&held),
         kinds: rows.partition.columns().collect(),
-        weights: &held_weights,
+        weights: &weights,
         seed,
     };
     let judged = |own: &Places| {
         let columns = released(rows, lines, own, (&parts.held_out, &held));
         judge.find(&columns, watch)
     };
-    let mut found = judged(&own)?;
-    let (mut best, mut kept) = (found.excess, (0, 0));
-    let mut tried = 0;
+    let rounds = choose(&mut own, judged, seed, watch)?;
+    Ok((own.steps, rounds))
+}
+
+/// The rows that teach, and those that are held out for the adversary: none of few.
+fn parts(rows: usize, seed: u64) -> Result<Parts> {
+    if rows < LEAST_JUDGED {
+        return Ok(Parts {
+            training: (0..rows).collect(),
+            held_out: Vec::new(),
+        });
+    }
+    split(
+        rows,
+        None,
+        HELD_OUT.min(MOST_JUDGES as f64 / rows as f64),
+        seed,
+    )
+}
+
+/// Goes from round to round while that lessens what is found. Keeps the alignments of the best rounds; how many were tried, and kept.
+fn choose(
+    own: &mut Places,
+    judged: impl Fn(&Places) -> Result<Finding>,
+    seed: u64,
+    watch: &Watch,
+) -> Result<(usize, usize)> {
+    let mut found = judged(own)?;
+    let (mut best, mut steps) = (found.excess, 0);
+    let (mut tried, mut kept) = (0, 0);
     while found.beyond_chance && tried < ROUNDS {
         own.round(seed, tried, watch)?;
         tried += 1;
-        found = judged(&own)?;
-        if found.excess >= best {
+        found = judged(own)?;
+        if found.excess > (1.0 - LEAST_GAIN) * best {
             break;
         }
-        (best, kept) = (found.excess, (tried, own.steps.len()));
+        (best, steps, kept) = (found.excess, own.steps.len(), tried);
     }
-    own.steps.truncate(kept.1);
-    Ok((own.steps, (tried, kept.0)))
+    own.steps.truncate(steps);
+    Ok((tried, kept))
 }
 
 /// The values that the places of held-out rows stand for, by their ranks among the places of all rows.
