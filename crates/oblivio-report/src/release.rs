@@ -54,7 +54,7 @@ pub fn release_csv(report: &ReleaseReport) -> String {
     crate::csv(&release_audit(report))
 }
 
-/// What a release says first: what an adversary finds of S in it, and what it has cost.
+/// What a release says first: what an adversary still finds of S in it, beside the level under independence; then what it has cost.
 pub fn release_answer(report: &ReleaseReport) -> Answer {
     let audit = release_audit(report);
     let columns = list(&report.sensitive);
@@ -81,7 +81,7 @@ pub fn release_answer(report: &ReleaseReport) -> Answer {
         .flat_map(|against| pair.changes(&audit, against))
         .collect();
     let was = |change: &Change| change.before.is_some_and(|before| before.detectable);
-    let headline = if everything.iter().any(|change| change.now.detectable) {
+    let overall = if everything.iter().any(|change| change.now.detectable) {
         let size = extent(&everything);
         if hardly(&everything, audit.resampling.permutations) {
             format!(
@@ -101,13 +101,13 @@ pub fn release_answer(report: &ReleaseReport) -> Answer {
     } else {
         format!("No dependence on {columns} was detected, before the release or after it, {rows}.")
     };
-    let mut sentences = vec![said(lead, &list(&against.columns))];
+    let mut sentences = vec![overall];
     sentences.extend(single(&audit, &pair, against, lead.now.measure));
     sentences.extend(unnoticed(std::slice::from_ref(lead)));
     sentences.extend(moved(report));
     sentences.extend(report.utility.iter().filter(|told| told.given).map(kept));
     Answer {
-        headline,
+        headline: said(lead, &list(&against.columns)),
         sentences,
         numbers: crate::answer::figures(&changes),
     }
