@@ -54,7 +54,7 @@ pub fn release_csv(report: &ReleaseReport) -> String {
     crate::csv(&release_audit(report))
 }
 
-/// What a release says first: what an adversary still finds of S in it, beside the level under independence; then what it has cost.
+/// What a release says first: the score of an adversary with the level under independence; then what it has cost.
 pub fn release_answer(report: &ReleaseReport) -> Answer {
     let audit = release_audit(report);
     let columns = list(&report.sensitive);

@@ -216,7 +216,7 @@ impl Release {
     }
 }
 
-/// What is drawn for rows: from their features and sensitive values as the fit read them.
+/// The draws of rows, from their features and sensitive values as the fit read them.
 pub(super) fn draws(
     seed: u64,
     (forms, features): (&[ColumnForm], &[Column]),

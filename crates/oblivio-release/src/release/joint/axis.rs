@@ -104,7 +104,7 @@ impl Axis {
         value(&self.knots, (u + moved).clamp(0.0, 1.0))
     }
 
-    /// Whether it can have come from a fit on so many features of S.
+    /// Whether it can have come from a fit with `width` features of S.
     pub(super) fn fits(&self, width: usize) -> bool {
         !self.knots.is_empty()
             && self.knots.iter().all(|knot| knot.is_finite())

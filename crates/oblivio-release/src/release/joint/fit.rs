@@ -88,7 +88,7 @@ impl JointMap {
     }
 }
 
-/// The columns whose values are places, and their places: those of numbers first, as they order the categories.
+/// The columns whose values are places, and their places. Places of numbers come first, because they order the categories.
 fn lines<'a>(
     rows: &Rows,
     maps: &'a [ColumnMap],
@@ -211,7 +211,7 @@ fn parts(rows: usize, seed: u64) -> Result<Parts> {
     )
 }
 
-/// Goes from round to round while that lessens what is found. Keeps the alignments of the best rounds; how many were tried, and kept.
+/// Goes from round to round while the adversary finds less. Keeps the alignments of the best rounds; how many were tried, and kept.
 fn choose(
     own: &mut Places,
     judged: impl Fn(&Places) -> Result<Finding>,

@@ -1,4 +1,4 @@
-//! What is known of S, as one row of features for each row of a table.
+//! The features of S, one row for each row of a table.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par, Side};
@@ -20,8 +20,8 @@ pub(super) fn width(partition: &Partition) -> usize {
         .map_or(partition.len(), |smooth| smooth.len())
 }
 
-/// The features of S of rows, one row in each column: those of the regression, or else the share of each cell. A row of which nothing
-/// is known has zeros.
+/// The features of S of rows, one row in each column: the ones of the regression, or else the share of each cell. A row whose S
+/// is not known has zeros.
 pub(super) fn features(partition: &Partition, assignment: &SensitiveDesign) -> Result<Mat<f64>> {
     let width = width(partition);
     if let Some(smooth) = assignment.matrix() {

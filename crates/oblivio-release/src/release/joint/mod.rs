@@ -163,7 +163,7 @@ impl JointMap {
         }
     }
 
-    /// All numbers of which there may be many.
+    /// All long vectors.
     pub(super) fn numbers(&mut self) -> Vec<&mut Vec<f64>> {
         let mut numbers = Vec::new();
         for column in &mut self.columns {
@@ -180,7 +180,7 @@ impl JointMap {
         numbers
     }
 
-    /// What is done to a column, in words.
+    /// The treatment of a column, in words.
     pub(super) fn words(&self, column: usize, forms: &[ColumnForm]) -> String {
         match &self.columns[column] {
             JointColumn::Alone(map) => map.words().into(),

@@ -12,7 +12,7 @@ pub(super) struct Step {
     pub(super) axis: Axis,
 }
 
-/// What is aligned.
+/// The number that is aligned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Along {
@@ -77,7 +77,7 @@ impl Step {
         }
     }
 
-    /// All numbers of which there may be many.
+    /// All long vectors.
     pub(super) fn numbers(&mut self) -> Vec<&mut Vec<f64>> {
         let mut numbers = vec![&mut self.axis.knots, &mut self.axis.on];
         if let Along::Direction(direction) = &mut self.along {
