@@ -13,7 +13,7 @@ use crate::number::{self, count, short};
 const ERRORS: usize = 1500;
 
 /// The most bins of scores in all tables together.
-const BINS: usize = 1500;
+const BINS: usize = 600;
 
 pub(super) fn section(views: &[View], confidence: f64) -> Markup {
     let confidence = number::confidence(confidence).replace(' ', "\u{a0}");
@@ -39,9 +39,8 @@ fn errors(views: &[View], confidence: &str) -> Markup {
 
 fn reliability(views: &[View], confidence: &str) -> Markup {
     let curves: Vec<View> = having(views, |cell| !cell.reliability.is_empty());
-    let most = fitting(&curves, BINS, |view| {
-        view.times().len() * view.now.all.reliability.len()
-    });
+    let bins = curves.iter().map(|view| view.now.all.reliability.len());
+    let most = (BINS / bins.sum::<usize>().max(1)).max(1);
     let tables =
         html! { @for view in &curves { (view.panel("Outcomes", &curve_table(view, most))) } };
     html! {
@@ -88,17 +87,16 @@ fn error_table(view: &View, most: usize) -> Markup {
     }
 }
 
-/// One row for each cell and time: the mean outcome of each bin at its mean score.
+/// One row for each cell: the mean outcome of each bin at its mean score.
 fn curve_table(view: &View, most: usize) -> Markup {
     let width = view.now.all.reliability.len();
-    let row = |label: &Markup, when: &str, bins: &[ReliabilityBin]| {
+    let row = |label: &Markup, bins: &[ReliabilityBin]| {
         html! {
             tr {
                 th scope="row" { (label) }
-                @if view.before.is_some() { td.when { (when) } }
                 @if bins.is_empty() { td.none colspan=(width) { "too few rows to show" } }
                 @for bin in bins {
-                    td { (short(bin.score)) ": " strong { (short(bin.outcome)) } " (" (short(bin.lower)) "–" (short(bin.upper)) ")" }
+                    td { (short(bin.score)) ": " (short(bin.outcome)) " (" (short(bin.lower)) "–" (short(bin.upper)) ")" }
                 }
             }
         }
@@ -108,15 +106,12 @@ fn curve_table(view: &View, most: usize) -> Markup {
             caption { (view.caption("Mean score, mean outcome and its interval in bins", most)) }
             thead { tr {
                 th scope="col" { "Cell" }
-                @if view.before.is_some() { th scope="col" { "When" } }
                 th scope="colgroup" colspan=(width) { "Bins that have rows, by score" }
             } }
             tbody {
-                @for (when, profile) in view.times() { (row(&html! { "all rows" }, when, &profile.all.reliability)) }
+                (row(&html! { "all rows" }, &view.now.all.reliability))
                 @for at in largest(view.against, most) {
-                    @for (when, profile) in view.times() {
-                        (row(&name(&view.against.cells[at].label), when, &cell(profile, at).reliability))
-                    }
+                    (row(&name(&view.against.cells[at].label), &cell(view.now, at).reliability))
                 }
             }
         }
