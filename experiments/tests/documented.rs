@@ -2,6 +2,7 @@
 //!
 //! The quick experiments run always, all of them with `OBLIVIO_REPRODUCE=1` (`make reproduce-documented`, which `make nightly` does). The
 //! last digit may differ by one: solvers stop within their tolerance, and sums of threads round.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -175,7 +175,7 @@ impl Measure {
         use Unit::{Deviations, Number, Percent};
         let (family, unit, convention, range, is_distance, tells_of_labels) = match self {
             Self::CorrelationRatio => (Cells, Percent, MediumShare, SHARE, false, true),
-            Self::MeanGap => (Cells, Deviations, MediumDifference, POSITIVE, true, false),
+            Self::MeanGap | Self::Wasserstein => (Cells, Deviations, MediumDifference, POSITIVE, true, false),
             Self::Beta | Self::BetaBound => (Cells, Number, Twentieth, SHARE, true, true),
             Self::ParityDifference => (Decisions, Percent, Tenth, SHARE, true, true),
             Self::ParityRatio => (Decisions, Number, FourFifths, SHARE, true, true),
@@ -187,7 +187,6 @@ impl Measure {
             Self::Hsic => (Any, Number, MediumShare, SHARE, false, true),
             Self::Adversary => (Any, Number, Skill, SKILL, false, true),
             Self::AdversaryLinear => (Any, Number, Skill, SKILL, false, false),
-            Self::Wasserstein => (Cells, Deviations, MediumDifference, POSITIVE, true, false),
             Self::KolmogorovSmirnov => (Cells, Number, Fifth, SHARE, true, false),
             Self::DistanceCorrelation => (Any, Number, Fifth, SHARE, true, false),
         };

@@ -70,8 +70,8 @@ impl<'a> Odds<'a> {
             let values = gaps.iter().map(|gap| value(*gap));
             values.fold(f64::NAN, f64::max)
         };
-        let values: [(Measure, fn(Gaps) -> f64); 3] = [
-            (Measure::EqualizedOdds, Gaps::larger),
+        let values = [
+            (Measure::EqualizedOdds, Gaps::larger as fn(Gaps) -> f64),
             (Measure::TruePositiveGap, |gaps| gaps.true_positive),
             (Measure::FalsePositiveGap, |gaps| gaps.false_positive),
         ];

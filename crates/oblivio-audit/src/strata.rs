@@ -22,7 +22,9 @@ impl Strata {
     pub(super) fn new(codes: &[u32]) -> Self {
         let most = codes.iter().max().map_or(0, |&code| code as usize + 1);
         let mut rows = vec![0usize; most];
-        codes.iter().for_each(|&code| rows[code as usize] += 1);
+        for &code in codes {
+            rows[code as usize] += 1;
+        }
         let mut next = 0;
         let numbers: Vec<u32> = rows
             .iter()

@@ -153,7 +153,9 @@ impl<'a> Ridges<'a> {
             }
         }
         let count = self.training.len() as f64;
-        sum.iter_mut().for_each(|value| *value /= count);
+        for value in &mut sum {
+            *value /= count;
+        }
         sum
     }
 

@@ -129,7 +129,7 @@ impl BoundSettings {
         if self.most_boxes == 0 {
             return refuse("the boxes of a certificate", "at least 1", "0".into());
         }
-        if !(self.translation.abs() <= 1.0) {
+        if !(-1.0..=1.0).contains(&self.translation) {
             let value = self.translation.to_string();
             return refuse("the translation", "from -1 to 1", value);
         }

@@ -1,4 +1,8 @@
 //! Joint releases: what columns say of S only together, in rows that were not seen.
+#![allow(
+    clippy::unwrap_used,
+    reason = "what cannot be unwrapped is a failed test"
+)]
 
 use oblivio::partition::{Estimator, PartitionRule};
 use oblivio::sensitive::Kind;

@@ -62,7 +62,7 @@ impl StandIns {
         let width = features.map.len();
         features.cells.as_ref().map_or(Vec::new(), |cells| {
             let shifts = cells.shifts(self.grid.assignment.mixtures(), width);
-            let columns = shifts.col_iter().flat_map(|shift| shift.iter());
+            let columns = shifts.col_iter().flat_map(faer::ColRef::iter);
             columns.map(|d| cells.strength * d).collect()
         })
     }

@@ -48,8 +48,9 @@ fn names_are_unique_and_help_is_there() {
 fn a_default_is_a_value_of_its_kind() {
     for setting in settings() {
         let of_kind = match (setting.kind, setting.default) {
-            (SettingKind::Object(_), _) | (_, Literal::Absent) => true,
-            (SettingKind::Switch, Literal::Switch(_)) => true,
+            (SettingKind::Object(_), _)
+            | (_, Literal::Absent)
+            | (SettingKind::Switch, Literal::Switch(_)) => true,
             (SettingKind::Number(range), Literal::Number(value)) => range.contains(value),
             (SettingKind::Count(least), Literal::Count(value)) => value >= least,
             (SettingKind::Word(words), Literal::Text(word)) => words().contains(&word),

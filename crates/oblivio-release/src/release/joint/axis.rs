@@ -70,12 +70,15 @@ impl Axis {
         let count = total * total / squares;
         let mut seen = false;
         for own in sums.chunks_exact_mut(MOMENTS) {
-            own.iter_mut().for_each(|sum| *sum /= total);
+            for sum in own.iter_mut() {
+                *sum /= total;
+            }
             let strength = count * own.iter().map(|b| b * b).sum::<f64>();
             let kept = (1.0 - CAUTION * MOMENTS as f64 / strength).max(0.0);
             seen |= kept > 0.0;
-            own.iter_mut()
-                .for_each(|b| *b *= if kept > 0.0 { kept } else { 0.0 });
+            for sum in own {
+                *sum *= kept;
+            }
         }
         seen.then(|| Self {
             on: carried(given.from.as_ref(), &sums),
@@ -223,7 +226,7 @@ mod tests {
     fn groups(rows: usize) -> Orthonormal {
         Orthonormal {
             from: Mat::from_fn(1, 1, |_, _| 1.0),
-            rows: Mat::from_fn(1, rows, |_, i| if i % 2 == 0 { 1.0 } else { -1.0 }),
+            rows: Mat::from_fn(1, rows, |_, i| if i.is_multiple_of(2) { 1.0 } else { -1.0 }),
         }
     }
 
@@ -257,7 +260,7 @@ mod tests {
             .map(|i| f64::from(i / 2) + if i % 2 == 0 { 150.0 } else { 0.0 })
             .collect();
         let axis = fit(&numbers).unwrap();
-        let sign = |i: usize| [if i % 2 == 0 { 1.0 } else { -1.0 }];
+        let sign = |i: usize| [if i.is_multiple_of(2) { 1.0 } else { -1.0 }];
         let aligned: Vec<f64> = (0..2000)
             .map(|i| axis.apply(numbers[i], &sign(i)))
             .collect();

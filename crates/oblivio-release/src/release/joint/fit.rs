@@ -260,7 +260,7 @@ fn released(
             strength: 1.0,
             share: &|_| 0.0,
         };
-        let values = super::values_at(line.map, &line.order, &ranks, old);
+        let values = super::values_at(line.map, &line.order, &ranks, &old);
         rows.forms[line.column].written(&read, &values)
     };
     lines.iter().enumerate().map(column).collect()

@@ -3,6 +3,7 @@
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par, Side};
 use oblivio::Partition;
+use oblivio::model::file::Smooth;
 use oblivio::partition::{CellWeights, SensitiveDesign};
 use oblivio_base::{Error, Result};
 
@@ -15,9 +16,7 @@ const LEAST_ROWS: f64 = 3.0;
 
 /// The number of features of S.
 pub(super) fn width(partition: &Partition) -> usize {
-    partition
-        .smooth()
-        .map_or(partition.len(), |smooth| smooth.len())
+    partition.smooth().map_or(partition.len(), Smooth::len)
 }
 
 /// The features of S of rows, one row in each column: the ones of the regression, or else the share of each cell. A row whose S

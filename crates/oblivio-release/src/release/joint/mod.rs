@@ -101,7 +101,7 @@ impl JointMap {
                         map,
                         order,
                         &ranks,
-                        Old {
+                        &Old {
                             values: &read.values,
                             strength,
                             share: &share,
@@ -259,7 +259,7 @@ fn moved(
 }
 
 /// The values of ranks; a value that is missing or not known stays.
-fn values_at(map: &ColumnMap, order: &[usize], ranks: &[f64], old: Old) -> Vec<f64> {
+fn values_at(map: &ColumnMap, order: &[usize], ranks: &[f64], old: &Old) -> Vec<f64> {
     let rows = 0..ranks.len();
     match map {
         ColumnMap::Quantile(map) => {

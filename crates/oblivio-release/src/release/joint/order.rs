@@ -22,9 +22,9 @@ pub(super) fn order(
         }
     }
     for (means, mass) in means.iter_mut().zip(&mass) {
-        means
-            .iter_mut()
-            .for_each(|mean| *mean /= mass.max(f64::MIN_POSITIVE));
+        for mean in means {
+            *mean /= mass.max(f64::MIN_POSITIVE);
+        }
     }
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let mut direction = vec![1.0; places.len()];
