@@ -14,16 +14,15 @@ const ENGINE: [&str; 3] = [
 /// Files that are longer, with their lines without tests: each line of this table is to go.
 const LONG_FILES: &[(&str, usize)] = &[
     ("crates/oblivio-base/src/encoder.rs", 459),
-    ("crates/oblivio/src/align/smooth.rs", 465),
+    ("crates/oblivio/src/align/smooth.rs", 464),
     ("crates/oblivio/src/conditioning.rs", 582),
     ("crates/oblivio/src/fit/exact.rs", 611),
     ("crates/oblivio/src/fit/explicit.rs", 538),
     ("crates/oblivio/src/fit/mod.rs", 623),
     ("crates/oblivio-kernels/src/learn/logistic.rs", 503),
     ("crates/oblivio/src/moments/mod.rs", 722),
-    ("crates/oblivio/src/partition/mod.rs", 757),
+    ("crates/oblivio/src/partition/mod.rs", 704),
     ("crates/oblivio/src/partition/smooth.rs", 814),
-    ("crates/oblivio/src/predictor.rs", 568),
     ("crates/oblivio/src/refresh.rs", 595),
 ];
 
