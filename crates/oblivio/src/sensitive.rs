@@ -33,6 +33,8 @@ const MOST_LABELS: usize = 20;
 
 /// In smaller tables every row may well be a group of its own.
 const FEWEST_IDENTIFIED: usize = 30;
+/// Fewer whole numbers without a gap may be quantities, such as the ages of as many persons.
+const FEWEST_NUMBERED: usize = 100;
 
 impl Sensitive {
     /// Takes the columns of a table of `rows` rows.
@@ -164,6 +166,7 @@ fn identifies(column: &Column) -> bool {
             let distinct: HashSet<&u32> = codes.iter().collect();
             distinct.len() == rows
         }
+        Values::Numbers(_) if rows < FEWEST_NUMBERED => false,
         Values::Numbers(values) => {
             let least = values.iter().copied().fold(f64::INFINITY, f64::min);
             // Whole numbers from the least on, each once.
@@ -288,11 +291,12 @@ mod tests {
         let mut twice = names(30);
         twice[1] = twice[0].clone();
         assert!(!refused(texts(&twice), &[]));
-        assert!(refused(numbers(30, 1), &[]));
-        assert!(!refused(numbers(30, 1), &["id".to_owned()]));
-        assert!(!refused(numbers(30, 2), &[]));
+        assert!(refused(numbers(100, 1), &[]));
+        assert!(!refused(numbers(99, 1), &[]));
+        assert!(!refused(numbers(100, 1), &["id".to_owned()]));
+        assert!(!refused(numbers(100, 2), &[]));
         let mut missing = vec![f64::NAN];
-        missing.extend((0..40).map(f64::from));
+        missing.extend((0..140).map(f64::from));
         assert!(!refused(Column::numbers("id", missing), &[]));
     }
 

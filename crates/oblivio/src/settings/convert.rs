@@ -194,7 +194,9 @@ impl Settings {
         let number = |value: f64| Some(SettingValue::Number(value));
         let count = |value: usize| SettingValue::Count(value as u64);
         let text = |value: &str| Some(SettingValue::Text(value.to_owned()));
-        put("kernel", text(&self.kernel.to_string()));
+        if self.kernel != Self::default().kernel {
+            put("kernel", text(&self.kernel.to_string()));
+        }
         put("learner", text(self.learner.name()));
         if self.learner.classifies() {
             put("cost", number(1.0 / self.penalty));
