@@ -26,7 +26,7 @@ pub use bound::{
 };
 pub use manifold::{Certify, LowerBound, Manifold, Projected, Region, Search, Span, Stepped};
 pub use release::{
-    ColumnRange, ColumnReport, Discrete, MissingFeatures, ProjectionRule, Release,
+    ColumnRange, ColumnReport, Discrete, MissingValues, ProjectionRule, Release,
     ReleaseCertificate, ReleaseMethod, ReleasePathPoint, ReleaseReport, ReleaseRows,
     ReleaseSettings, Released, StudySettings, Utility,
 };

@@ -18,7 +18,7 @@ use super::form::ColumnForm;
 use super::joint::JointMap;
 use super::projection::ProjectionMap;
 use super::report::ReleaseCertificate;
-use super::settings::{MissingFeatures, ReleaseMethod};
+use super::settings::{MissingValues, ReleaseMethod};
 
 /// A fitted release: from the features and the S of any rows to their released features.
 ///
@@ -28,7 +28,7 @@ use super::settings::{MissingFeatures, ReleaseMethod};
 pub struct Release {
     pub(super) method: ReleaseMethod,
     pub(super) strength: f64,
-    pub(super) missing: MissingFeatures,
+    pub(super) missing: MissingValues,
     /// A category of a feature that no reference row has.
     pub(super) unseen: UnseenCategory,
     pub(super) seed: u64,

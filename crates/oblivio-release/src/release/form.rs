@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bytes::DAMAGED;
 use super::format::NumberFormat;
-use super::settings::{ColumnRange, MissingFeatures};
+use super::settings::{ColumnRange, MissingValues};
 
 /// More categories than this are names of rows.
 const MOST_LEVELS: usize = 1000;
@@ -83,13 +83,13 @@ impl ColumnForm {
     pub(super) fn read(
         &self,
         table: &[Column],
-        missing: MissingFeatures,
+        missing: MissingValues,
         unseen: UnseenCategory,
     ) -> Result<ReadColumn> {
         let column = find(table, &self.name)?;
         match missing {
-            MissingFeatures::Error => complete(column)?,
-            MissingFeatures::Keep => finite(column)?,
+            MissingValues::Error => complete(column)?,
+            MissingValues::Keep => finite(column)?,
         }
         match &self.form {
             Form::Numbers(format) => {

@@ -26,6 +26,6 @@ mod study;
 pub use apply::{Release, Released};
 pub use report::{ColumnReport, ReleaseCertificate, ReleasePathPoint, ReleaseReport, Utility};
 pub use settings::{
-    ColumnRange, Discrete, MissingFeatures, ProjectionRule, ReleaseMethod, ReleaseSettings,
+    ColumnRange, Discrete, MissingValues, ProjectionRule, ReleaseMethod, ReleaseSettings,
 };
 pub use study::{ReleaseRows, StudySettings};

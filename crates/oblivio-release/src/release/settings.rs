@@ -36,7 +36,7 @@ impl Named for ReleaseMethod {
 /// What becomes of missing values of features.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum MissingFeatures {
+pub enum MissingValues {
     /// Refuse.
     #[default]
     Error,
@@ -44,7 +44,7 @@ pub enum MissingFeatures {
     Keep,
 }
 
-impl Named for MissingFeatures {
+impl Named for MissingValues {
     const WHAT: &'static str = "the policy for missing values of features";
     const NAMES: &'static [(&'static str, Self)] = &[("error", Self::Error), ("keep", Self::Keep)];
 }
@@ -114,7 +114,7 @@ pub struct ReleaseSettings {
     /// What is known of S: its cells, or features of S to regress on.
     pub partition: PartitionRule,
     /// What becomes of missing values.
-    pub missing: MissingFeatures,
+    pub missing: MissingValues,
     /// Ranges of columns; of the others, that of their reference rows.
     pub ranges: Vec<ColumnRange>,
     /// For the method `projection`.
@@ -129,7 +129,7 @@ impl Default for ReleaseSettings {
             method: ReleaseMethod::default(),
             strength: 1.0,
             partition: PartitionRule::default(),
-            missing: MissingFeatures::default(),
+            missing: MissingValues::default(),
             ranges: Vec::new(),
             projection: ProjectionRule::default(),
             seed: 0,
@@ -164,11 +164,11 @@ impl ReleaseSettings {
             );
         }
         if self.method == ReleaseMethod::Projection {
-            if self.missing == MissingFeatures::Keep {
+            if self.missing == MissingValues::Keep {
                 return refuse(
                     "the policy for missing values of a projection",
                     "error: it moves whole rows; the method quantile can keep missing values",
-                    MissingFeatures::Keep.name().into(),
+                    MissingValues::Keep.name().into(),
                 );
             }
             let factors = &self.projection.bandwidths;

@@ -11,7 +11,7 @@ use super::apply::{Maps, Release, Released};
 use super::columns::ColumnMap;
 use super::measures::{column_reports, utility};
 use super::report::ReleaseReport;
-use super::settings::{MissingFeatures, ReleaseMethod, ReleaseSettings};
+use super::settings::{MissingValues, ReleaseMethod, ReleaseSettings};
 
 /// The rows of a study: columns of equal length.
 #[derive(Clone, Debug, PartialEq)]
@@ -246,7 +246,7 @@ fn notes(release: &Release, released: &Released, warnings: &[Warning]) -> Vec<St
             release.strength
         ));
     }
-    if release.missing == MissingFeatures::Keep {
+    if release.missing == MissingValues::Keep {
         notes.push("missing values stay missing: that they are may itself depend on S".into());
     }
     let maps: Vec<Option<&ColumnMap>> = match &release.maps {

@@ -10,7 +10,7 @@ use oblivio::{Column, Error, Sensitive, Values};
 use oblivio_audit::{AdversarySettings, Resampling, adversary};
 use oblivio_base::Named;
 use oblivio_release::{
-    ColumnRange, MissingFeatures, Release, ReleaseMethod, ReleaseRows, ReleaseSettings, Released,
+    ColumnRange, MissingValues, Release, ReleaseMethod, ReleaseRows, ReleaseSettings, Released,
     StudySettings,
 };
 use oblivio_testing::{generator, watch};
@@ -246,7 +246,7 @@ fn missing_values_stay_missing_and_strength_zero_changes_nothing() {
     let refused = joint().fit(&reference.features, &reference.sensitive, None, &watch());
     assert!(matches!(refused, Err(Error::MissingValues { .. })));
     let settings = ReleaseSettings {
-        missing: MissingFeatures::Keep,
+        missing: MissingValues::Keep,
         ..joint()
     };
     let columns = transform(&fit(&settings, &reference), &reference).columns;

@@ -6,7 +6,7 @@ use oblivio::{Column, Error, Sensitive, Values, Watch};
 use oblivio_audit::{HsicSettings, HsicSide, Resampling, hsic};
 use oblivio_kernels::{Components, Selection};
 use oblivio_release::{
-    Discrete, MissingFeatures, ProjectionRule, Release, ReleaseMethod, ReleaseReport, ReleaseRows,
+    Discrete, MissingValues, ProjectionRule, Release, ReleaseMethod, ReleaseReport, ReleaseRows,
     ReleaseSettings, StudySettings,
 };
 use rand::{RngExt, SeedableRng};
@@ -310,7 +310,7 @@ fn wrong_settings_are_refused() {
         assert!(matches!(error, Error::InvalidParameter { .. }));
     }
     let keep = ReleaseSettings {
-        missing: MissingFeatures::Keep,
+        missing: MissingValues::Keep,
         ..settings("rbf", vec![1.0])
     };
     assert!(refused(&keep, &x).to_string().contains("quantile"));

@@ -10,7 +10,7 @@ use oblivio::{Column, Error, Sensitive, Values, Warning};
 use oblivio_audit::{AuditRows, AuditSettings, Measure, Resampling};
 use oblivio_base::{Named, UnseenCategory};
 use oblivio_release::{
-    ColumnRange, MissingFeatures, Release, ReleaseMethod, ReleaseReport, ReleaseRows,
+    ColumnRange, MissingValues, Release, ReleaseMethod, ReleaseReport, ReleaseRows,
     ReleaseSettings, Released, StudySettings,
 };
 use oblivio_simulate::Simulation;
@@ -606,7 +606,7 @@ fn missing_values_are_refused_or_stay_missing() {
     let mut settings = ReleaseSettings::default();
     let refused = settings.fit(&table.features, &table.sensitive, None, &watch());
     assert!(matches!(refused, Err(Error::MissingValues { column, .. }) if column == "mark"));
-    settings.missing = MissingFeatures::Keep;
+    settings.missing = MissingValues::Keep;
     let made = release(&settings, &table);
     assert!(made[1].missing().is_empty());
     for (before, after) in table.features.iter().zip(&made) {
@@ -853,7 +853,7 @@ fn a_study_of_applicants_runs_with_a_target_missing_values_and_three_sensitive_c
         weights: Some((0..1500).map(|i| f64::from(i % 3)).collect()),
     };
     let settings = ReleaseSettings {
-        missing: MissingFeatures::Keep,
+        missing: MissingValues::Keep,
         ..ReleaseSettings::default()
     };
     let small = StudySettings {
@@ -908,8 +908,8 @@ fn settings_are_spelled_and_checked() {
         ReleaseMethod::Residual
     );
     assert_eq!(
-        MissingFeatures::named("keep").unwrap(),
-        MissingFeatures::Keep
+        MissingValues::named("keep").unwrap(),
+        MissingValues::Keep
     );
     let table = table(60, 25);
     let settings = ReleaseSettings {

@@ -8,7 +8,7 @@ use oblivio::partition::{CellCount, PartitionRule, Policies};
 use oblivio_audit::{AuditSettings, Resampling};
 use oblivio_kernels::Components;
 use oblivio_release::{
-    ColumnRange, Discrete, MissingFeatures, ProjectionRule, ReleaseMethod, ReleaseSettings,
+    ColumnRange, Discrete, MissingValues, ProjectionRule, ReleaseMethod, ReleaseSettings,
     StudySettings,
 };
 
@@ -73,8 +73,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RANGE", value_parser = range, value_delimiter = ',', allow_hyphen_values = true, help_heading = "Columns")]
     pub(super) range: Vec<ColumnRange>,
     /// Missing values of features: refuse them, or keep them missing
-    #[arg(long, default_value = "error", value_parser = named::<MissingFeatures>(), help_heading = "Columns")]
-    pub(super) missing_values: MissingFeatures,
+    #[arg(long, default_value = "error", value_parser = named::<MissingValues>(), help_heading = "Columns")]
+    pub(super) missing_values: MissingValues,
     #[command(flatten)]
     pub(super) read: ReadArgs,
 
