@@ -24,6 +24,7 @@ from oblivio._input import (
     keys,
     sensitive_columns,
     warn,
+    units_of,
 )
 from oblivio._kernels import Kernel, spelled
 from oblivio._oblivio import InvalidInputError
@@ -44,6 +45,8 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
     _fitter: ClassVar[str]
     # What was said about new rows since the fit.
     _said: set[str]
+    # Whether rows go out with the types that they came in with: then X is neither sparse nor has times.
+    _keeps_types: ClassVar[bool] = False
 
     # Requested wherever metadata routing is on, so that no set_*_request is needed.
     __metadata_request__fit: ClassVar = {
@@ -77,6 +80,7 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         everything = Features.read(self, X, reset=True, apart=self._may_miss())
         positions = everything.positions(self.sensitive_feature_ids, "sensitive_feature_ids")
         features, sensitive = everything.split(positions)
+        self._check_gaps(sensitive)
         if features.rows < 2:
             raise InvalidInputError(f"n_samples={features.rows}: at least 2 rows are needed")
         if sensitive_features is not None:
@@ -84,6 +88,11 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
                 raise given_twice()
             sensitive = sensitive_columns(sensitive_features)
             check_rows(sensitive, features.rows)
+        self.feature_units_ = {name: unit for name, unit in units_of(X).items() if name in features.names}
+        if self._keeps_types and self.feature_units_:
+            raise InvalidInputError(
+                f"column {next(iter(self.feature_units_))!r} is a time; convert it to numbers or text, or leave it out"
+            )
         self.sensitive_feature_names_ = [name for name, _ in sensitive]
         control = self._control(everything, positions, control_features)
         self.control_feature_names_ = [name for name, _ in control]
@@ -114,7 +123,9 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         )
 
     def _may_miss(self) -> Any:
-        """The columns of X that may miss values: sensitive ones, if something is to be done about it."""
+        """The columns of X that may miss values: all, or sensitive ones if something is to be done about it."""
+        if getattr(self, "missing_features", "error") == "indicate":
+            return ANYWHERE
         handled = getattr(self, "handle_missing", "error") != "error"
         return self.sensitive_feature_ids if handled else None
 
@@ -192,6 +203,7 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
             everything = Features.read(self, X, reset=False, apart=self._may_miss())
             positions = everything.positions(self.sensitive_feature_ids, "sensitive_feature_ids")
             features, sensitive = everything.split(positions)
+            self._check_gaps(sensitive)
             if sensitive and sensitive_features is not None:
                 raise given_twice()
         if sensitive and sensitive_features is None:
@@ -227,6 +239,29 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
             return features, everything.split(everything.positions(names, "the model"))[1]
         return features, []
 
+    def _check_gaps(self, sensitive: list[NamedColumn]) -> None:
+        """Refuse missing numbers in sensitive columns of X, where nothing is said about them."""
+        if getattr(self, "handle_missing", "error") != "error":
+            return
+        cure = ', or set handle_missing="category"' if hasattr(self, "handle_missing") else " or drop those rows"
+        for name, values in sensitive:
+            gaps = np.flatnonzero(np.isnan(values)) if isinstance(values, np.ndarray) else ()
+            if len(gaps):
+                raise InvalidInputError(
+                    f"Input X contains NaN: sensitive column {name!r} misses {len(gaps)} values, the first in row "
+                    f"{gaps[0]}; fill them in{cure}"
+                )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        known = (
+            getattr(self, "sensitive_feature_ids", None) is not None
+            and getattr(self, "handle_missing", "error") == "error"
+        )
+        tags.input_tags.allow_nan = self._may_miss() is ANYWHERE and not known
+        tags.input_tags.sparse = not self._keeps_types
+        return tags
+
     def _weights(self, sample_weight: Any, rows: int) -> Any:
         return weights_of(sample_weight, rows)
 
@@ -248,6 +283,7 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         names = [name for name, _ in own]
         return {
             "standardize": False,
+            "missing_features": "error",
             **values_of(self, self._fitter),
             "seed": self._seed(),
             "control": control,
@@ -313,16 +349,6 @@ def kinds_of(categorical_sensitive: Any, sensitive: list[NamedColumn]) -> dict[s
             f"sensitive feature {text[0]!r} is text, so it cannot be continuous; add it to categorical_sensitive"
         )
     return {"categorical": categorical, "continuous": continuous}
-
-
-def free_memory() -> float | None:
-    """Bytes that are free, where the system tells."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            known = dict(line.split(":", 1) for line in lines)
-        return 1024.0 * float(known["MemAvailable"].split()[0])
-    except (OSError, KeyError, ValueError):
-        return None
 
 
 def given_twice(what: str = "sensitive") -> InvalidInputError:

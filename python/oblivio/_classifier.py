@@ -14,9 +14,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from oblivio import _oblivio
-from oblivio._base import free_memory, number
+from oblivio._base import number
 from oblivio._files import Saved
-from oblivio._input import Features, NamedColumn, warn
+from oblivio._input import Features, NamedColumn, free_memory, warn
 from oblivio._scores import Drift, Scored
 
 __all__ = ["ObliviousLogistic", "ObliviousSVC"]
@@ -82,10 +82,10 @@ class _ObliviousClassifier(ClassifierMixin, Saved, Scored):  # type: ignore[misc
         self.n_iter_ = np.array([effort[1] for effort in efforts])
         self.gap_ = np.array([effort[2] for effort in efforts])
         self.converged_ = all(effort[3] for effort in efforts)
-        late = [remark for remark in remarks if remark.startswith("the solver (")]
-        warn([remark for remark in remarks if remark not in late], uses)
-        for remark in late:
-            warnings.warn(remark, ConvergenceWarning, stacklevel=2)
+        late = [remark for remark in remarks if remark[0].startswith("the solver (")]
+        self.notes_ = warn([remark for remark in remarks if remark not in late], uses)
+        for sentence, _ in late:
+            warnings.warn(sentence, ConvergenceWarning, stacklevel=2)
         return self
 
     def decision_function(

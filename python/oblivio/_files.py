@@ -36,7 +36,7 @@ class Exported:
         """Write the model as an ONNX file, for runtimes without oblivio.
 
         The graph has the outputs ``score`` and, for classes, ``label`` and ``probabilities``; that of a transformer
-        has ``features``. Rows that the model refuses (a missing feature, an unknown category where
+        has ``features``. Rows that the model refuses (an infinite value, an unknown sensitive category where
         ``handle_unknown="error"``) have NaN there and an empty label (NaN where labels are numbers). Missing numbers
         are NaN, missing texts are empty.
 

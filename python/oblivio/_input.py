@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import difflib
+import logging
 import numbers
 import warnings
 from collections.abc import Sequence
@@ -11,6 +13,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import scipy.sparse  # type: ignore[import-untyped]
 from narwhals.exceptions import DuplicateError
 from sklearn.utils.validation import _check_feature_names, _check_n_features, _num_samples, validate_data
 
@@ -28,6 +31,17 @@ EXACT = 2**53
 # Columns whose numbers may be categories.
 CATEGORIES = ("sensitive_feature", "control_feature")
 
+# A sentence, and whether it needs no action.
+Remark = tuple[str, bool]
+
+# Policies whose use needs no action.
+ORDINARY = ("out_of_range", "unseen_level", "missing_feature")
+
+# Microseconds of a day.
+_DAY = 86_400e6
+
+_LOG = logging.getLogger("oblivio")
+
 # For Features.read: every column may miss values.
 ANYWHERE = object()
 
@@ -36,8 +50,11 @@ class OblivioWarning(UserWarning):
     """Something oblivio accepted that the user should know of."""
 
 
-def warn(remarks: Sequence[str], uses: dict[str, int] | None = None) -> None:
-    """Pass the engine's remarks, and how often policies were used, on to the user."""
+def warn(remarks: Sequence[str | Remark], uses: dict[str, int] | None = None) -> list[str]:
+    """Warn of the engine's remarks, and of policies that were used.
+
+    What needs no action is no warning: it is logged (logger ``oblivio``, level INFO) and returned.
+    """
     sentences = {
         "empty_cell": "rows have a cell without reference rows",
         "unseen_category": "rows have a sensitive category without reference rows",
@@ -45,10 +62,18 @@ def warn(remarks: Sequence[str], uses: dict[str, int] | None = None) -> None:
         "missing": "rows have a missing sensitive value, taken as a category",
         "sensitive_free": "rows miss a sensitive value and were scored by the sensitive-free model",
         "unseen_level": "values are of a feature's category that was not there at the fit, taken as none",
+        "missing_feature": "values of features are missing, taken as the mean of their column or as a category",
     }
-    counted = [f"{count} {sentences[case]}" for case, count in (uses or {}).items() if count]
+    counted = [(f"{count} {sentences[case]}", case in ORDINARY) for case, count in (uses or {}).items() if count]
+    notes = []
     for remark in [*remarks, *counted]:
-        warnings.warn(remark, OblivioWarning, stacklevel=3)
+        sentence, is_note = (remark, False) if isinstance(remark, str) else remark
+        if is_note:
+            notes.append(sentence)
+            _LOG.info(sentence)
+        else:
+            warnings.warn(sentence, OblivioWarning, stacklevel=3)
+    return notes
 
 
 def frame_of(data: Any) -> nw.DataFrame[Any] | None:
@@ -131,7 +156,34 @@ def series_values(series: Any, name: str) -> Values:
         return categorical_values(series, missing)
     if dtype == nw.Object:
         return object_values(series.to_numpy(), name)
+    if isinstance(dtype, (nw.Date, nw.Datetime)) or dtype in (nw.Date, nw.Datetime):
+        return _in_days(series.dt.timestamp("us"), missing)
+    if isinstance(dtype, nw.Duration) or dtype == nw.Duration:
+        return _in_days(series.dt.total_microseconds(), missing)
     raise InvalidInputError(f"column {name!r} has the type {dtype}; convert it to numbers or text, or leave it out")
+
+
+def _in_days(microseconds: Any, missing: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Microseconds as days; NaN where they are missing."""
+    values = np.full(len(missing), np.nan)
+    values[~missing] = microseconds.filter(~microseconds.is_null()).cast(nw.Float64).to_numpy() / _DAY
+    return values
+
+
+def units_of(X: Any) -> dict[str, str]:
+    """The columns of a frame that are times and become numbers, with their units."""
+    frame = frame_of(X)
+    units = {}
+    for name, dtype in ({} if frame is None else frame.schema).items():
+        is_date = dtype in (nw.Date, nw.Datetime)
+        if dtype == nw.Object:
+            known = frame[name].drop_nulls().head(1).to_list() if frame is not None else []
+            is_date = bool(known) and isinstance(known[0], datetime.date)
+        if is_date:
+            units[str(name)] = "days since 1970-01-01"
+        elif dtype == nw.Duration:
+            units[str(name)] = "days"
+    return units
 
 
 def object_values(values: np.ndarray[Any, Any], name: str) -> Values:
@@ -147,6 +199,10 @@ def object_values(values: np.ndarray[Any, Any], name: str) -> Values:
         return numbers
     if all(issubclass(kind, str) for kind in kinds):
         return coded(values, missing)
+    if all(issubclass(kind, datetime.date) for kind in kinds):
+        days = np.full(len(values), np.nan)
+        days[~missing] = _dense(values[~missing].astype("datetime64[us]"))
+        return days
     found = next(v for v in values[~missing] if not isinstance(v, (int, float, np.number, str)) or len(kinds) > 1)
     raise InvalidInputError(
         f"column {name!r} holds objects that are neither all numbers nor all text, such as {found!r}; "
@@ -230,20 +286,51 @@ def _array_columns(data: Any, what: str) -> list[NamedColumn]:
     return columns
 
 
-def _check_finite(matrix: np.ndarray[Any, Any], names: list[str]) -> None:
+def _check_finite(matrix: np.ndarray[Any, Any], names: list[str], *, allow_nan: bool = False) -> None:
     """As scikit-learn would, but with the column and the row."""
     # A sum is finite only if all its terms are, and needs no memory; an overflow of it costs a second look.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(matrix.sum()):
             return
     for name, column in zip(names, matrix.T, strict=True):
-        wrong = np.flatnonzero(~np.isfinite(column))
+        wrong = np.flatnonzero(np.isinf(column) if allow_nan else ~np.isfinite(column))
         if len(wrong):
             value = "NaN" if np.isnan(column[wrong[0]]) else "infinity"
             raise InvalidInputError(
                 f"Input X contains {value}: column {name!r}, row {wrong[0]}; every value must be finite: "
                 "remove or replace it"
             )
+
+
+def _dense(X: Any) -> Any:
+    """A sparse matrix or frame as a dense one, if it fits into memory; times in days; anything else as it is."""
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
+        zero = np.datetime64(0, "us") if X.dtype.kind == "M" else np.timedelta64(0, "us")
+        return (X - zero) / np.timedelta64(1, "D")
+    # Frames of pandas have sparse columns.
+    dtypes = X.dtypes.items() if hasattr(X, "iloc") and hasattr(X, "columns") else ()
+    sparse = {name: dtype.subtype for name, dtype in dtypes if type(dtype).__name__ == "SparseDtype"}
+    if not sparse and not scipy.sparse.issparse(X):
+        return X
+    rows, columns = X.shape
+    needed, free = 8.0 * rows * columns, free_memory()
+    if free is not None and needed > 0.5 * free:
+        raise InvalidInputError(
+            f"X is sparse and needs {needed / 1e9:.1f} GB as a dense array, and {free / 1e9:.1f} GB are free; give its "
+            "rows in parts to partial_fit with n_components (landmarks), or make its columns fewer, for example with "
+            "TruncatedSVD"
+        )
+    return X.astype(sparse) if sparse else X.toarray()
+
+
+def free_memory() -> float | None:
+    """Bytes that are free, where the system tells."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            known = dict(line.split(":", 1) for line in lines)
+        return 1024.0 * float(known["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError):
+        return None
 
 
 class Features:
@@ -259,6 +346,8 @@ class Features:
 
         The columns ``apart``, by name or position, may miss values; ``ANYWHERE`` stands for all.
         """
+        if not getattr(estimator, "_keeps_types", False):
+            X = _dense(X)
         frame = frame_of(X)
         if frame is None or all(series.dtype.is_numeric() for series in frame.iter_columns()):
             try:
@@ -283,13 +372,14 @@ class Features:
                 names = [str(name) for name in frame.columns]
             read = cls(names, matrix.shape[0], matrix=matrix)
             if apart is ANYWHERE:
+                _check_finite(matrix, names, allow_nan=True)
                 return read
             rest = np.delete(np.arange(len(names)), read.positions(apart, "sensitive_feature_ids"))
             if frame is not None or apart is not None:
                 _check_finite(matrix[:, rest], [names[k] for k in rest])
             return read
-        _check_n_features(estimator, X, reset=reset)
         _check_feature_names(estimator, X, reset=reset)
+        _check_n_features(estimator, X, reset=reset)
         if not len(frame):
             raise InvalidInputError("Found array with 0 sample(s) while a minimum of 1 is required.")
         columns = [(str(series.name), series_values(series, str(series.name))) for series in frame.iter_columns()]

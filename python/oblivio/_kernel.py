@@ -128,6 +128,7 @@ class ObliviousKernel(Saved, ObliviousEstimator):
         self.categorical_features = categorical_features
         self.categorical_sensitive = categorical_sensitive
         self.standardize = standardize
+        self.missing_features = missing_features
         self.random_state = random_state
         self.verbose = verbose
 
@@ -155,7 +156,7 @@ class ObliviousKernel(Saved, ObliviousEstimator):
             features.table(), sensitive, self._weights(sample_weight, features.rows), settings, self._progress()
         )
         self.model_ = model
-        warn(remarks)
+        self.notes_ = warn(remarks)
         return self
 
     def matrix(self, X: Any, S: Any = None, X2: Any = None, S2: Any = None) -> np.ndarray[Any, Any]:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from oblivio import _oblivio
 from oblivio._base import ObliviousEstimator
-from oblivio._input import Features, warn
+from oblivio._input import ANYWHERE, Features, warn
 
 
 class Offset(MetaEstimatorMixin, ObliviousEstimator):  # type: ignore[misc]
@@ -121,7 +121,7 @@ sensitive_feature_ids, control_feature_ids, categorical_sensitive, random_state
             scores, sensitive, weights, self._settings(features, sensitive) | {"kernel": "linear"}
         )
         self.model_ = model
-        warn(remarks)
+        self.notes_ = warn(remarks)
         return self
 
     def predict(self, X: Any, *, sensitive_features: Any = None, control_features: Any = None) -> np.ndarray[Any, Any]:
@@ -160,6 +160,10 @@ sensitive_feature_ids, control_feature_ids, categorical_sensitive, random_state
         less, uses = self.model_.apply(np.ascontiguousarray(scores), sensitive)
         self._warn_uses(uses)
         return less
+
+    def _may_miss(self) -> Any:
+        # Whether values may be missing is the estimator's business.
+        return ANYWHERE
 
     def _inner(self, features: Features) -> Any:
         table = features.table()
@@ -207,6 +211,7 @@ sensitive_feature_ids, control_feature_ids, categorical_sensitive, random_state
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
         tags.estimator_type = inner.estimator_type
+        tags.input_tags.allow_nan &= inner.input_tags.allow_nan
         tags.target_tags = inner.target_tags
         tags.target_tags.multi_output = False
         tags.regressor_tags = inner.regressor_tags

@@ -158,7 +158,7 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, random_state
             self._progress(),
         )
         self.model_ = model
-        warn(remarks)
+        self.notes_ = warn(remarks)
         return self
 
     def transform(self, X: Any, *, sensitive_features: Any = None) -> Any:
@@ -243,6 +243,8 @@ sensitive_feature_ids, categorical_features, categorical_sensitive, random_state
             own._progress(),
         )
         return ReleaseReport(model, title or "Release")
+
+    _keeps_types: ClassVar[bool] = True
 
     def _may_miss(self) -> Any:
         return ANYWHERE if self.missing_values == "keep" else super()._may_miss()

@@ -10,10 +10,10 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from oblivio import _oblivio
-from oblivio._base import free_memory, number
+from oblivio._base import number
 from oblivio._cluster import LearnsOnClusters
 from oblivio._files import Saved, to_frame
-from oblivio._input import Features, NamedColumn, OblivioWarning, aligned, warn
+from oblivio._input import Features, NamedColumn, OblivioWarning, Remark, aligned, free_memory, warn
 from oblivio._scores import Drift, Scored
 from oblivio._stream import NeedsComponents, Streamed, in_batches
 
@@ -430,7 +430,7 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
             self._progress(),
         )
         self.model_, self.solver_ = model, efforts[0][0]
-        warn(remarks, uses)
+        self.notes_ = warn(remarks, uses)
         return self
 
     @NeedsComponents
@@ -441,7 +441,7 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
 
         The first batch settles how columns are encoded, the kernel's numbers, the landmarks, how sensitive features are
         read and where continuous ones are cut: let it look like the rest. Later batches add rows; new sensitive
-        categories join, new categories of X follow ``handle_unknown``. Of the parameters, ``alpha``, ``strength``,
+        categories join, new categories of X have no indicator. Of the parameters, ``alpha``, ``strength``,
         ``mode`` and ``fit_intercept`` can change between calls. ``conditional_mean="auto"`` is ``"cells"`` here, since
         nothing is known of the rows to come.
 
@@ -459,7 +459,7 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
         weights = self._weights(sample_weight, features.rows)
         settings = in_batches(self._ridge_settings(features, sensitive))
         state: _oblivio.Moments | None = getattr(self, "_state", None)
-        remarks: list[str] = []
+        remarks: list[Remark] = []
         added: dict[str, int] = {}
         if state is None:
             state, remarks = _oblivio.Moments.begin(
@@ -470,7 +470,7 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
             state, added = state.add(features.table(), sensitive, target, weights, self._progress())
         model, more, uses = state.ridge(name, settings, self._progress())
         self.model_, self._state, self._target_name = model, state, name
-        warn([*remarks, *more], uses | {case: uses[case] + times for case, times in added.items()})
+        self.notes_ = warn([*remarks, *more], uses | {case: uses[case] + times for case, times in added.items()})
         return self
 
     def _ridge_settings(

@@ -223,6 +223,7 @@ class ObliviousRidgeCV(Regression):
         self.categorical_features = categorical_features
         self.categorical_sensitive = categorical_sensitive
         self.standardize = standardize
+        self.missing_features = missing_features
         self.random_state = random_state
         self.verbose = verbose
 
@@ -285,7 +286,7 @@ class ObliviousRidgeCV(Regression):
             self._progress(),
         )
         self.model_, self.solver_, self.gamma_ = model, efforts[0][0], model.gamma
-        warn(remarks, uses)
+        self.notes_ = warn(remarks, uses)
         return self
 
     @property

@@ -177,6 +177,7 @@ class ObliviousTransformer(
         self.categorical_features = categorical_features
         self.categorical_sensitive = categorical_sensitive
         self.standardize = standardize
+        self.missing_features = missing_features
         self.random_state = random_state
         self.verbose = verbose
 
@@ -203,7 +204,7 @@ class ObliviousTransformer(
             self._progress(),
         )
         self.model_ = model
-        warn(remarks)
+        self.notes_ = warn(remarks)
         return self
 
     def partial_fit(
@@ -219,7 +220,7 @@ class ObliviousTransformer(
 
         The first batch settles how columns are encoded, the kernel's numbers, the landmarks, how sensitive features are
         read and where continuous ones are cut. Later batches move the means of the cells; new sensitive categories
-        join, new categories of X follow ``handle_unknown``. ``reference="half"`` is refused. As with
+        join, new categories of X have no indicator. ``reference="half"`` is refused. As with
         :meth:`ObliviousRidge.partial_fit`, a model from ``load`` cannot go on, and a call after ``fit`` begins anew.
         """
         features, sensitive = self._read_batch(X, sensitive_features, control_features)
@@ -232,7 +233,7 @@ class ObliviousTransformer(
             self._progress(),
         )
         self.model_, self._state = model, state
-        warn(remarks, uses)
+        self.notes_ = warn(remarks, uses)
         return self
 
     def transform(

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 import warnings
 from typing import ClassVar
 
@@ -256,8 +257,8 @@ class TestCells:
         X, S, y = people(200, 1)
         alone = ob.ObliviousRidge(standardize=False, cells=8).fit(X, y, sensitive_features=S)
         assert min(rows for _, rows in alone.cells_) < 12
-        with pytest.warns(ob.OblivioWarning, match="were joined with their neighbours .* fewer than 12 reference rows"):
-            joined = ob.ObliviousRidge(standardize=False, cells=8, min_rows=12).fit(X, y, sensitive_features=S)
+        joined = ob.ObliviousRidge(standardize=False, cells=8, min_rows=12).fit(X, y, sensitive_features=S)
+        assert any(re.search("were joined .* fewer than 12 reference rows", note) for note in joined.notes_)
         assert min(rows for _, rows in joined.cells_) >= 12
         assert len(joined.cells_) < len(alone.cells_)
         # Groups are never joined.

@@ -247,10 +247,20 @@ def test_numbers_that_begin_at_any_byte(rows):
 
 def test_errors_of_parts_name_them(rows):
     rows.loc[33, "b"] = np.nan
+    model = ob.ObliviousRidge(standardize=False, n_components=5, missing_features="error")
     with pytest.raises(ob.InvalidInputError, match=r"column 'b', row 13; .* \(rows counted from row 0 of part 1\)"):
-        ob.distributed.fit(
-            Parts(rows, [20]), ob.ObliviousRidge(standardize=False, n_components=5), label="y", sensitive="group"
-        )
+        ob.distributed.fit(Parts(rows, [20]), model, label="y", sensitive="group")
+
+
+def test_missing_features_are_filled_in_as_on_one_machine(rows):
+    rows.loc[[3, 33], "b"] = np.nan
+    model = ob.ObliviousRidge(standardize=False, n_components=5)
+    scores = []
+    for cuts in ([], [20], [4, 34]):
+        found = ob.distributed.fit(Parts(rows, cuts), model, label="y", sensitive="group")
+        assert "2 values of features are missing: b (2)" in " ".join(found.notes_)
+        scores.append(found.predict(rows))
+    np.testing.assert_allclose(scores[1:], [scores[0]] * 2, rtol=0, atol=1e-10)
 
 
 def test_a_table_that_changes_is_refused(rows):

@@ -84,8 +84,7 @@ def test_mixed_sensitive_columns_on_every_backend():
         keywords = {"sensitive_features": table.sensitive}
         target = np.asarray(table.targets["success"])
         model.set_params(cells=2)
-        with pytest.warns(ob.OblivioWarning, match="."):
-            results.append(model.fit(table.features, target, **keywords).predict(table.features, **keywords))
+        results.append(model.fit(table.features, target, **keywords).predict(table.features, **keywords))
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])
 
@@ -106,7 +105,7 @@ class TestNames:
         model = ob.ObliviousRidge(standardize=True).fit(CONVERT[backend](frame), y)
         with pytest.raises(ValueError, match=r"(?s)unseen at fit time.*- Age"):
             model.predict(CONVERT[backend](frame.rename(columns={"age": "Age"})))
-        with pytest.raises(ValueError, match="features"):
+        with pytest.raises(ValueError, match=r"features|yet now missing"):
             model.predict(CONVERT[backend](frame.drop(columns="age")))
 
     def test_names_are_kept(self, mixed):
@@ -213,10 +212,8 @@ class TestOverrides:
 
     def test_none_is_categorical(self, table):
         X, s, y = table
-        with pytest.warns(ob.OblivioWarning, match="too many equal values for 50 cells"):
-            model = ob.ObliviousRidge(standardize=False, categorical_sensitive=[], cells=50).fit(
-                X, y, sensitive_features=s
-            )
+        model = ob.ObliviousRidge(standardize=False, categorical_sensitive=[], cells=50).fit(X, y, sensitive_features=s)
+        assert any("too many equal values for 50 cells" in note for note in model.notes_)
         assert model.sensitive_kinds_ == {"group": "continuous"}
 
     @pytest.mark.parametrize("ids", [["count"], "count", [4], -1])

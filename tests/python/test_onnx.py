@@ -237,7 +237,7 @@ def test_unknown_categories(policy, column):
     model, frame = fitted(ridge(("group", "level"), handle_unknown=policy))
     new = frame.iloc[:30].copy()
     new.loc[3:5, column] = 99.0 if column == "level" else "unheard of"
-    if policy == "error":
+    if policy == "error" and column != "colour":
         with pytest.raises(ob.UnknownCategoryError):
             model.predict(new)
         expected = model.predict(frame.iloc[:30])
@@ -298,7 +298,7 @@ def test_missing_sensitive_values(policy, means, align):
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear", "matern32"])
 def test_features_that_are_no_numbers_have_no_score(bad, kernel):
-    model, frame = fitted(ridge(kernel=kernel))
+    model, frame = fitted(ridge(kernel=kernel, missing_features="error"))
     new = frame.iloc[:3].copy()
     expected = model.predict(new)
     new.loc[1, "x1"] = bad
@@ -307,6 +307,29 @@ def test_features_that_are_no_numbers_have_no_score(bad, kernel):
     new = frame.iloc[:3].copy()
     new.loc[1, "colour"] = None
     same(Session(model.to_onnx()).scores(new), expected)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear"])
+def test_missing_features(kernel, standardize):
+    frame, target = table()
+    # Numbers and text, with gaps at the fit and without.
+    frame.loc[::5, "x0"] = np.nan
+    frame.loc[::7, "colour"] = None
+    frame["code"] = np.where(np.arange(len(frame)) % 4 == 0, np.nan, np.arange(len(frame)) % 3)
+    model = ridge(kernel=kernel, standardize=standardize, categorical_features=["colour", "code"])
+    model.fit(frame.assign(town="Bath"), target)
+    new = frame.assign(town="Bath").iloc[:30].copy()
+    new.loc[1:3, "x1"] = np.nan
+    new.loc[2:5, "town"] = None
+    new.loc[4, "colour"] = "unheard of"
+    agree(model, new)
+    assert np.isfinite(model.predict(new)).all()
+    new.loc[6, "x0"] = np.inf
+    assert np.flatnonzero(np.isnan(Session(model.to_onnx()).scores(new)[:, 0])).tolist() == [6]
+    numbers = new.drop(columns=["colour", "town", "group"]).iloc[:6]
+    small = ridge(("level",), kernel=kernel, standardize=standardize).fit(frame[numbers.columns], target)
+    agree(small, numbers, form="matrix")
 
 
 def test_features_beyond_all_numbers_have_no_score():

@@ -336,9 +336,32 @@ pub enum Warning {
     },
     /// Columns that a release leaves as they are, because its method cannot change them.
     LeftColumns { columns: Vec<String> },
+    /// Missing values of features at the fit, by column.
+    FilledFeatures { columns: Vec<(String, usize)> },
 }
 
 impl Warning {
+    /// Whether it says something of ordinary data and needs no action: it belongs to a summary and is no alarm.
+    pub fn is_note(&self) -> bool {
+        match self {
+            Self::ConstantFeatures { .. }
+            | Self::DuplicateRows { .. }
+            | Self::FewerCells { .. }
+            | Self::SingletonCells { .. }
+            | Self::MergedCells { .. }
+            | Self::FewerLandmarks { .. }
+            | Self::KernelExhausted { .. }
+            | Self::FilledFeatures { .. } => true,
+            Self::SingleCell
+            | Self::ConstantSensitive { .. }
+            | Self::ShrunkCells { .. }
+            | Self::LeftOutRows { .. }
+            | Self::NotConverged { .. }
+            | Self::EndlessIntervals { .. }
+            | Self::LeftColumns { .. } => false,
+        }
+    }
+
     /// Replaces numbers of features by their names, where there are such features.
     pub fn name_features(&mut self, named: impl Fn(usize) -> Option<String>) {
         if let Self::ConstantFeatures { features } = self {
@@ -420,6 +443,12 @@ impl std::fmt::Display for Warning {
             } => write!(
                 f,
                 "the intervals of {count} cells have no end at coverage {coverage}, for which a cell needs {needed} rows: use fewer or larger cells, or less coverage"
+            ),
+            Self::FilledFeatures { columns } => write!(
+                f,
+                "{} values of features are missing: {}; a missing number is the mean of its column, marked by an indicator, and a missing category a level of its own",
+                columns.iter().map(|(_, count)| count).sum::<usize>(),
+                few(columns)
             ),
             Self::LeftColumns { columns } => write!(
                 f,

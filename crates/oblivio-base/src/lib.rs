@@ -32,7 +32,7 @@ mod watch;
 
 pub use choice::{Named, nearest};
 pub use column::{Column, MISSING, Value, Values};
-pub use encoder::{Encoder, Scaling, UnseenCategory};
+pub use encoder::{Encoder, Encoding, MissingFeatures, Scaling, UnseenCategory};
 pub use error::{Error, Result, Warning};
 pub use points::Points;
 pub use watch::Watch;

@@ -407,7 +407,7 @@ pub(crate) fn conditional_mean(partition: &Partition) -> String {
 
 /// Policies used, one sentence each.
 pub(crate) fn uses(uses: Uses) -> Vec<String> {
-    [
+    let rows = [
         (uses.empty_cell, "have a cell without reference rows"),
         (
             uses.unseen_category,
@@ -425,15 +425,23 @@ pub(crate) fn uses(uses: Uses) -> Vec<String> {
             uses.sensitive_free,
             "miss a sensitive value and are left to the sensitive-free model",
         ),
-    ]
-    .into_iter()
-    .chain([(
-        uses.unseen_level,
-        "have a feature's category that was not there at the fit, taken as none",
-    )])
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, what)| format!("{count} rows {what}"))
-    .collect()
+    ];
+    let values = [
+        (
+            uses.unseen_level,
+            "are of a feature's category that was not there at the fit, taken as none",
+        ),
+        (
+            uses.missing_feature,
+            "of features are missing, taken as the mean of their column or as a category of its own",
+        ),
+    ];
+    let of = |what: &'static str| move |(count, said)| (count, what, said);
+    let all = rows.into_iter().map(of("rows"));
+    let all = all.chain(values.into_iter().map(of("values")));
+    all.filter(|(count, ..)| *count > 0)
+        .map(|(count, what, said)| format!("{count} {what} {said}"))
+        .collect()
 }
 
 /// Four digits are enough to read.

@@ -56,7 +56,7 @@ pub(super) fn columns_of<'m>(
     for feature in encoder.features() {
         let (name, wanted) = match feature {
             Feature::Number { name, .. } => (name, Wanted::Number),
-            Feature::Categories { name, levels } => (name, Wanted::Categories(levels)),
+            Feature::Categories { name, levels, .. } => (name, Wanted::Categories(levels)),
         };
         let text = want(name, &wanted, false);
         note(name, &wanted, text, &mut numbers, &mut texts);

@@ -21,44 +21,65 @@ pub(super) fn encode(graph: &mut Graph, inputs: &mut Inputs, encoder: &Encoder) 
     let mut parts = Vec::new();
     let mut refused = Vec::new();
     let mut indicators = Vec::new();
-    let is_number = |feature: &Feature| matches!(feature, Feature::Number { .. });
+    let is_number =
+        |feature: &Feature| matches!(feature, Feature::Number { .. }) && !feature.is_indicated();
     for run in encoder
         .features()
         .chunk_by(|a, b| is_number(a) && is_number(b))
     {
-        let (part, bad) = match &run[0] {
-            Feature::Number { .. } => {
+        let indicated = run[0].is_indicated();
+        match &run[0] {
+            Feature::Number { name, .. } => {
                 indicators.extend(run.iter().map(|_| false));
-                numbers(graph, inputs, run)
+                let (part, bad) = numbers(graph, inputs, run);
+                parts.push(part);
+                refused.push(bad);
+                if indicated {
+                    let column = inputs.column(name);
+                    let missing = graph.op("IsNaN", &[&column]);
+                    parts.push(graph.cast(&missing, Element::Double));
+                    indicators.push(true);
+                }
             }
-            Feature::Categories { name, levels } => {
-                indicators.extend(levels.iter().map(|_| true));
+            Feature::Categories { name, levels, .. } => {
                 let codes = inputs.codes(graph, name, levels);
-                let last = match encoder.unseen() {
-                    UnseenCategory::Error => levels.len() + 1,
-                    UnseenCategory::Population | UnseenCategory::Zero => levels.len(),
-                };
-                let missing = graph.whole(levels.len() as i64);
-                let last = graph.whole(last as i64);
-                let after = graph.op("GreaterOrEqual", &[&codes, &missing]);
-                let before = graph.op("LessOrEqual", &[&codes, &last]);
-                let mut bad = graph.op("And", &[&after, &before]);
+                let count = levels.len() + usize::from(indicated);
+                indicators.extend((0..count).map(|_| true));
+                parts.push(one_hot(graph, &codes, count));
+                refused.extend(refused_codes(graph, &codes, &run[0], encoder.unseen()));
                 if !inputs.is_text(name) {
                     let column = inputs.column(name);
-                    let infinite = infinite(graph, &column);
-                    bad = graph.op("Or", &[&bad, &infinite]);
+                    refused.push(infinite(graph, &column));
                 }
-                (one_hot(graph, &codes, levels.len()), bad)
             }
-        };
-        parts.push(part);
-        refused.push(bad);
+        }
     }
     Encoded {
         points: graph.concat(&parts.iter().collect::<Vec<_>>()),
         indicators,
         refused,
     }
+}
+
+/// Whether a category is refused, if any is: the code after the levels is a missing value, and the next an unknown category.
+fn refused_codes(
+    graph: &mut Graph,
+    codes: &Value,
+    feature: &Feature,
+    unseen: UnseenCategory,
+) -> Option<Value> {
+    let Feature::Categories { levels, .. } = feature else {
+        return None;
+    };
+    let first = levels.len() + usize::from(!feature.refuses_missing());
+    let last = levels.len() + usize::from(unseen == UnseenCategory::Error);
+    (first <= last).then(|| {
+        let first = graph.whole(first as i64);
+        let last = graph.whole(last as i64);
+        let after = graph.op("GreaterOrEqual", &[codes, &first]);
+        let before = graph.op("LessOrEqual", &[codes, &last]);
+        graph.op("And", &[&after, &before])
+    })
 }
 
 /// An indicator for each of the first codes.
@@ -76,17 +97,30 @@ pub(super) fn infinite(graph: &mut Graph, column: &Value) -> Value {
     graph.op("Equal", &[&size, &infinity])
 }
 
-/// (v − mean)/scale for a run of columns, and whether one of them is not finite.
+/// (v − mean)/scale for a run of columns, missing values filled in, and whether one of them is not finite.
 fn numbers(graph: &mut Graph, inputs: &Inputs, run: &[Feature]) -> (Value, Value) {
     let (mut names, mut means, mut scales) = (Vec::new(), Vec::new(), Vec::new());
+    let mut fills = Vec::new();
     for feature in run {
-        if let Feature::Number { name, mean, scale } = feature {
+        if let Feature::Number {
+            name,
+            mean,
+            scale,
+            missing,
+        } = feature
+        {
             names.push(name.as_str());
             means.push(*mean);
             scales.push(*scale);
+            fills.push(missing.map_or(f64::NAN, |fill| fill.value));
         }
     }
     let mut values = inputs.beside(graph, &names);
+    if fills.iter().any(|fill| !fill.is_nan()) {
+        let missing = graph.op("IsNaN", &[&values]);
+        let fills = graph.numbers(&[1, fills.len()], &fills);
+        values = graph.choose(&missing, &fills, &values);
+    }
     if means.iter().any(|mean| *mean != 0.0) {
         let means = graph.numbers(&[1, means.len()], &means);
         values = graph.op("Sub", &[&values, &means]);

@@ -144,7 +144,7 @@ impl FrontierModel {
         let features = table.columns(&common.categorical_features);
         let sensitive: Vec<Column> = sensitive_columns.iter().map(column).collect();
         let weights = weights.map(|weights| weights.as_array().to_vec());
-        let scaling = common.scaling();
+        let encoding = common.encoding().map_err(raise)?;
         let found = run::owned(py, progress, move |watch: &Watch| {
             let roles = Roles {
                 features: &features,
@@ -153,7 +153,7 @@ impl FrontierModel {
                 labels: labels.as_ref(),
                 weights: weights.as_deref(),
             };
-            frontier.run(roles, scaling, &candidates, watch)
+            frontier.run(roles, encoding, &candidates, watch)
         })?;
         Ok(Self(found))
     }

@@ -1,8 +1,9 @@
 //! Columns and matrices from Python.
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
-use oblivio::{Column, Encoder, Points, Result, Sensitive, Values};
-use oblivio_base::{Scaling, UnseenCategory};
+use oblivio::{Column, Encoder, Points, Result, Sensitive, Values, Warning};
+use oblivio_base::UnseenCategory;
+use oblivio_base::encoder::{FeatureUses, filled_features};
 use pyo3::prelude::*;
 
 use crate::settings::Common;
@@ -88,34 +89,36 @@ impl Table<'_> {
         columns.into_iter().map(read).collect()
     }
 
-    /// Learns the encoding. A matrix that is taken as it is needs none.
+    /// Learns the encoding; also a remark if values are missing.
     pub(crate) fn encoder(
         &self,
         common: &Common,
         weights: Option<&[f64]>,
-        unseen: UnseenCategory,
-    ) -> Result<Encoder> {
-        let (scaling, categorical) = (common.scaling(), &common.categorical_features);
+    ) -> Result<(Encoder, Option<Warning>)> {
+        let columns = self.columns(&common.categorical_features);
+        let ones = vec![1.0; self.rows()];
+        let encoder = Encoder::fit(
+            &columns,
+            common.encoding()?,
+            weights.unwrap_or(&ones),
+            UnseenCategory::Population,
+        )?;
+        Ok((encoder, filled_features(&columns)))
+    }
+
+    /// Whether values of a matrix are missing.
+    fn has_gaps(&self) -> bool {
         match self {
-            Self::Matrix((_, names)) if scaling == Scaling::Raw && categorical.is_empty() => {
-                Ok(Encoder::raw(names))
-            }
-            _ => {
-                let ones = vec![1.0; self.rows()];
-                Encoder::fit(
-                    &self.columns(categorical),
-                    scaling,
-                    weights.unwrap_or(&ones),
-                    unseen,
-                )
-            }
+            Self::Matrix((matrix, _)) => matrix.as_array().iter().any(|value| value.is_nan()),
+            Self::Columns(_) => false,
         }
     }
 
-    /// The points and how many values were of unseen categories; borrowed from Python's memory where the encoding is none and the rows lie one after the other.
-    pub(crate) fn points(&self, encoder: &Encoder) -> Result<(Points<'_>, usize)> {
+    /// The points, and how many values were missing or of unseen categories; borrowed from Python's memory where the encoding is none
+    /// and the rows lie one after the other.
+    pub(crate) fn points(&self, encoder: &Encoder) -> Result<(Points<'_>, FeatureUses)> {
         match self {
-            Self::Matrix((matrix, _)) if encoder.is_raw() => {
+            Self::Matrix((matrix, _)) if encoder.is_raw() && !self.has_gaps() => {
                 let width = matrix.as_array().ncols();
                 let points = match matrix.as_slice() {
                     Ok(values) => Points::new(values, width)?,
@@ -123,7 +126,7 @@ impl Table<'_> {
                         Points::new(matrix.as_array().iter().copied().collect::<Vec<_>>(), width)?
                     }
                 };
-                Ok((points, 0))
+                Ok((points, FeatureUses::default()))
             }
             _ => encoder.encode(&self.columns(&[])),
         }

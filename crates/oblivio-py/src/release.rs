@@ -12,7 +12,7 @@ use oblivio_report::{ReleasePage, release_answer, release_csv};
 
 use crate::errors::{InvalidInputError, raise};
 use crate::input::{NamedColumn, Table, column, sensitive, to_python};
-use crate::models::{Reduced, control_columns, sensitive_columns, texts, uses_dict};
+use crate::models::{Reduced, Remark, control_columns, remarks_of, sensitive_columns, uses_dict};
 use crate::{run, settings};
 
 /// A fitted release.
@@ -34,7 +34,7 @@ impl ReleaseModel {
         weights: Option<PyReadonlyArray1<'py, f64>>,
         settings: &Bound<'py, PyDict>,
         progress: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Self, Vec<String>)> {
+    ) -> PyResult<(Self, Vec<Remark>)> {
         let (common, settings) = settings::release(settings)?;
         let features = table.columns(&common.categorical_features);
         let sensitive = sensitive(&sensitive_columns, table.rows()).map_err(raise)?;
@@ -42,7 +42,7 @@ impl ReleaseModel {
         let (release, warnings) = run::owned(py, progress, move |watch: &Watch| {
             settings.fit(&features, &sensitive, weights.as_deref(), watch)
         })?;
-        Ok((Self(release), texts(&warnings)))
+        Ok((Self(release), remarks_of(&warnings)))
     }
 
     /// The released columns of these rows.

@@ -8,7 +8,7 @@ use oblivio::partition::PartitionRule;
 use oblivio::reference::Reference;
 use oblivio::settings::{SettingKind, SettingValue, SettingValues, setting, settings_json};
 use oblivio::{Result, Settings};
-use oblivio_base::{Named, Scaling};
+use oblivio_base::{Encoding, Named};
 use oblivio_kernels::Components;
 use oblivio_release::{ColumnRange, ProjectionRule, ReleaseSettings};
 use pyo3::exceptions::PyTypeError;
@@ -107,8 +107,8 @@ impl Common {
         })
     }
 
-    pub(crate) fn scaling(&self) -> Scaling {
-        self.values.scaling()
+    pub(crate) fn encoding(&self) -> Result<Encoding> {
+        self.values.encoding()
     }
 
     pub(crate) fn kernel(&self) -> KernelSettings {

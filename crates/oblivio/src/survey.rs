@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use oblivio_base::encoder::EncoderLearner;
+use oblivio_base::encoder::{EncoderLearner, Encoding};
 use oblivio_base::points::check_weights;
 use oblivio_base::random::{Draw, Drawn};
-use oblivio_base::{Column, Encoder, Error, MISSING, Result, Scaling, Values, Watch};
+use oblivio_base::{Column, Encoder, Error, MISSING, Result, UnseenCategory, Values, Watch};
 use oblivio_kernels::Components;
 
 use crate::features::{FeatureFit, FeatureSettings};
@@ -191,37 +191,39 @@ impl Survey {
     /// Begins a fit of ridge regression on landmarks.
     pub fn begin(
         self,
-        scaling: Scaling,
+        encoding: impl Into<Encoding>,
         settings: &Settings,
         components: Components,
         watch: &Watch,
     ) -> Result<(Encoder, StreamFit)> {
         let rule = self.rule(&settings.partition);
-        let constant = self.learner.constant();
-        let (encoder, sample) = self.finish(scaling, rule.policies)?;
+        let remarks = [self.learner.constant(), self.learner.filled()];
+        let (encoder, sample) = self.finish(encoding.into(), rule.policies)?;
         let settings = Settings {
             partition: rule,
             ..settings.clone()
         };
         let mut fit = StreamFit::new(&settings, components, &sample, watch)?;
-        fit.warnings.extend(constant);
+        fit.warnings.extend(remarks.into_iter().flatten());
         Ok((encoder, fit))
     }
 
     /// Begins a fit of oblivious features.
     pub fn begin_features(
         self,
-        scaling: Scaling,
+        encoding: impl Into<Encoding>,
         settings: &FeatureSettings,
         watch: &Watch,
     ) -> Result<(Encoder, FeatureFit)> {
         let rule = self.rule(&settings.partition);
-        let (encoder, sample) = self.finish(scaling, rule.policies)?;
+        let filled = self.learner.filled();
+        let (encoder, sample) = self.finish(encoding.into(), rule.policies)?;
         let settings = FeatureSettings {
             partition: rule,
             ..settings.clone()
         };
-        let fit = settings.begin(&sample, watch)?;
+        let mut fit = settings.begin(&sample, watch)?;
+        fit.warnings.extend(filled);
         Ok((encoder, fit))
     }
 
@@ -233,7 +235,7 @@ impl Survey {
         )
     }
 
-    fn finish(self, scaling: Scaling, policies: Policies) -> Result<(Encoder, Sample<'static>)> {
+    fn finish(self, encoding: Encoding, policies: Policies) -> Result<(Encoder, Sample<'static>)> {
         let leaves_out = policies.missing == Missing::SensitiveFree;
         if self.rows == 0 || (leaves_out && self.complete.0 == 0) {
             return Err(Error::TooFewRows {
@@ -246,7 +248,7 @@ impl Survey {
                 needed: 1,
             });
         }
-        let encoder = self.learner.finish(scaling, policies.category);
+        let encoder = self.learner.finish(encoding, UnseenCategory::Population)?;
         let (seed, ..) = self.draw.extent();
         let mut rows = self.draw.finish();
         if leaves_out {

@@ -71,11 +71,11 @@ def fit(
         scores, remarks, uses = stream.scores(str(roles.label), progress)
         fitted(estimator, scores)
         estimator.solver_ = "cholesky"
-        warn(remarks, uses)
+        estimator.notes_ = warn(remarks, uses)
     else:
         maps, remarks = stream.features(progress)
         fitted(estimator, maps)
-        warn(remarks)
+        estimator.notes_ = warn(remarks)
     return estimator
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from oblivio import _oblivio
 from oblivio._base import checked_weights, reader
-from oblivio._input import Features, NamedColumn, columns_of
+from oblivio._input import ANYWHERE, Features, NamedColumn, columns_of
 from oblivio._ridge import read_target
 from oblivio.distributed._failures import EXPECTED, Failure, changed, located
 from oblivio.distributed._roles import Roles
@@ -178,7 +178,8 @@ class Reading(Work):
     def _rows(self, table: pa.Table) -> tuple[Any, list[NamedColumn], Any]:
         """Features, sensitive columns with the legitimate factors after them, and weights."""
         roles = self.roles
-        features = Features.read(reader(), table.select(roles.features), reset=True)
+        apart = ANYWHERE if roles.gaps else None
+        features = Features.read(reader(), table.select(roles.features), reset=True, apart=apart)
         sensitive = columns_of(table.select([*roles.sensitive, *roles.control]), "sensitive_feature")
         weights = None
         if roles.weight is not None:

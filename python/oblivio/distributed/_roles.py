@@ -21,6 +21,8 @@ class Roles:
     label: str | None
     weight: str | None
     categorical: list[str]
+    # Whether features may miss values.
+    gaps: bool = False
 
     @classmethod
     def of(
@@ -50,7 +52,8 @@ class Roles:
             raise InvalidInputError("no column is left to be a feature; at least one is needed")
         if target in chosen:
             raise InvalidInputError(f"{target!r} is both the label and a feature; name it once")
-        return cls(chosen, own, factors, target, weight, _categorical(estimator, chosen, own))
+        gaps = estimator.missing_features == "indicate"
+        return cls(chosen, own, factors, target, weight, _categorical(estimator, chosen, own), gaps)
 
     @property
     def columns(self) -> list[str]:

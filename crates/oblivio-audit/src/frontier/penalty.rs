@@ -5,7 +5,7 @@ use std::sync::Arc;
 use oblivio::fit::{PathGrid, StreamFit};
 use oblivio::moments::{Batch, Moments, SensitiveRows};
 use oblivio::{Mode, Model, Roles, Settings, Training};
-use oblivio_base::{Error, Result, Scaling, Watch};
+use oblivio_base::{Encoding, Error, Result, Watch};
 use oblivio_kernels::learn::Learner;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ pub enum PenaltyChoice {
 /// The penalties of all candidates, from training rows alone. A strength is never chosen.
 pub(super) fn penalties(
     candidates: &[Candidate],
-    (training, scaling): (Roles, Scaling),
+    (training, encoding): (Roles, Encoding),
     watch: &Watch,
 ) -> Result<Vec<f64>> {
     let mut chosen: Vec<(Settings, f64, f64)> = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn penalties(
             own.map(|(.., penalty)| *penalty)
         };
         if known(&chosen).is_none() {
-            let penalty = best(&family, strength, (training, scaling), watch)?;
+            let penalty = best(&family, strength, (training, encoding), watch)?;
             chosen.push((family.clone(), strength, penalty));
         }
         found.push(known(&chosen).unwrap_or(candidate.settings.penalty));
@@ -77,12 +77,12 @@ fn strength(settings: &Settings) -> f64 {
 fn best(
     family: &Settings,
     strength: f64,
-    (training, scaling): (Roles, Scaling),
+    (training, encoding): (Roles, Encoding),
     watch: &Watch,
 ) -> Result<f64> {
     let grid = PathGrid::usual(strength);
     if family.components.is_none() {
-        let path = Model::path(training, scaling, family, &grid, watch)?;
+        let path = Model::path(training, encoding, family, &grid, watch)?;
         return Ok(path.settings.penalty);
     }
     if family.reference.name() != "all" {
@@ -101,7 +101,7 @@ fn best(
         strength,
         ..family.clone()
     };
-    let (_, points, sensitive) = training.encoded(scaling, &settings)?;
+    let (_, points, sensitive) = training.encoded(encoding)?;
     let targets = training.target.to_numbers()?;
     let rows = Training {
         points: &points,

@@ -5,7 +5,7 @@ use oblivio::partition::{Missing, PartitionRule, Policies};
 use oblivio::{Mode, Model, Roles, Sensitive, Settings};
 use oblivio_base::encoder::complete;
 use oblivio_base::points::check_weights;
-use oblivio_base::{Column, Error, Named, Result, Scaling, Watch};
+use oblivio_base::{Column, Encoding, Error, Named, Result, Watch};
 
 use super::candidate::{Candidate, takes_out};
 use super::errors::{ErrorMeasure, Judge};
@@ -109,10 +109,11 @@ impl FrontierSettings {
     pub fn run(
         &self,
         roles: Roles,
-        scaling: Scaling,
+        encoding: impl Into<Encoding>,
         candidates: &[Candidate],
         watch: &Watch,
     ) -> Result<Frontier> {
+        let encoding = encoding.into();
         self.audit.resampling.check()?;
         let rows = checked(&roles, candidates)?;
         let known = Part::of(&roles, &rows);
@@ -131,11 +132,11 @@ impl FrontierSettings {
             Part::of(&all, &parts.training),
             Part::of(&all, &parts.held_out),
         );
-        let candidates = self.penalised(candidates, (training.roles(labels), scaling), watch)?;
+        let candidates = self.penalised(candidates, (training.roles(labels), encoding), watch)?;
         let mut scores = Vec::new();
         let mut remarks: Vec<(String, Vec<String>)> = Vec::new();
         for candidate in &candidates {
-            let given = (training.roles(labels), scaling);
+            let given = (training.roles(labels), encoding);
             let (scored, said) = scored(&candidate.settings, given, &held_out, watch)?;
             scores.push(scored);
             for remark in said {
@@ -162,7 +163,7 @@ impl FrontierSettings {
     fn penalised(
         &self,
         candidates: &[Candidate],
-        training: (Roles, Scaling),
+        training: (Roles, Encoding),
         watch: &Watch,
     ) -> Result<Vec<Candidate>> {
         let mut candidates = candidates.to_vec();
@@ -232,11 +233,11 @@ fn check_classes(labels: &Labels) -> Result<()> {
 /// The scores of a fit on rows that it has not seen, and what there is to say about it.
 fn scored(
     settings: &Settings,
-    (training, scaling): (Roles, Scaling),
+    (training, encoding): (Roles, Encoding),
     held_out: &Part,
     watch: &Watch,
 ) -> Result<(Vec<f64>, Vec<String>)> {
-    let (model, summaries) = Model::fit(training, scaling, settings, watch)?;
+    let (model, summaries) = Model::fit(training, encoding, settings, watch)?;
     let (points, _) = model.encoder.encode(&held_out.features)?;
     let sensitive = Sensitive::new(held_out.sensitive.clone(), points.len())?;
     let prediction = model

@@ -1,14 +1,18 @@
 //! From named columns to points: numbers (standardised or not), categories as indicators.
 
-use std::collections::{BTreeSet, HashMap};
+mod feature;
+mod learner;
+mod row;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::feature::{Feature, Fill, MissingLevel};
+pub use self::learner::EncoderLearner;
+pub use self::row::EncoderRow;
 use crate::choice::{Named, nearest};
-use crate::column::{Column, LevelMap, Value, Values, sort_levels};
-use crate::error::{Error, Result, Warning, listed, require};
+use crate::column::{Column, Values};
+use crate::error::{Error, Result, Warning, require};
 use crate::points::Points;
-use crate::stats::Spread;
 
 /// How the feature columns of a table become points; fitted once, then frozen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,158 +21,49 @@ pub struct Encoder {
     unseen: UnseenCategory,
 }
 
-/// How one column becomes features of the points.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[allow(
-    missing_docs,
-    reason = "the fields are named in their variant's sentence"
-)]
-pub enum Feature {
-    /// (v − mean)/scale
-    Number { name: String, mean: f64, scale: f64 },
-    /// One indicator per level.
-    Categories { name: String, levels: Vec<String> },
+/// How feature columns are encoded: the settings of an [`Encoder`].
+///
+/// A [`Scaling`] stands for an encoding with the usual answer to missing values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Encoding {
+    /// What becomes of columns of numbers.
+    pub scaling: Scaling,
+    /// What becomes of missing values.
+    pub missing: MissingFeatures,
 }
 
-/// An encoder being learned from batches of rows: the same rows in the same order give the same encoder.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct EncoderLearner(Vec<(String, Seen)>);
-
-/// What was seen of a column.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Seen {
-    Numbers(Numbers),
-    Levels(BTreeSet<String>),
+/// What becomes of missing values of features.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MissingFeatures {
+    /// A missing number is the mean of its column, with a feature that says so; a missing category is a level of its own.
+    #[default]
+    Indicate,
+    /// They are refused, naming column and row.
+    Error,
 }
 
-impl EncoderLearner {
-    /// Learns from more rows; all batches have the same columns.
-    pub fn update(&mut self, columns: &[Column], weights: &[f64]) -> Result<()> {
-        columns.iter().try_for_each(complete)?;
-        if self.0.is_empty() {
-            let seen = |column: &Column| match column.values {
-                Values::Numbers(_) => Seen::Numbers(Numbers::default()),
-                Values::Categories { .. } => Seen::Levels(BTreeSet::new()),
-            };
-            self.0 = columns.iter().map(|c| (c.name.clone(), seen(c))).collect();
-        }
-        for ((name, seen), column) in self.0.iter_mut().zip(columns) {
-            match seen {
-                Seen::Numbers(numbers) => {
-                    for (value, weight) in column.to_numbers()?.into_iter().zip(weights) {
-                        numbers.add(value, *weight);
-                    }
-                }
-                Seen::Levels(levels) => {
-                    debug_assert_eq!(*name, column.name, "batches have the same columns");
-                    levels.extend(column.sorted_levels());
-                }
-            }
-        }
-        Ok(())
-    }
+impl Named for MissingFeatures {
+    const WHAT: &'static str = "the rule for missing features";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("indicate", Self::Indicate), ("error", Self::Error)];
+}
 
-    /// The names of the columns.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(name, _)| name.as_str())
-    }
-
-    /// Takes in what another learned from other rows; `None` if their columns differ.
-    pub fn merge(&mut self, other: Self) -> Option<()> {
-        if self.0.is_empty() {
-            *self = other;
-            return Some(());
-        }
-        if other.0.is_empty() {
-            return Some(());
-        }
-        if !self.names().eq(other.names()) {
-            return None;
-        }
-        for ((_, mine), (_, theirs)) in self.0.iter_mut().zip(other.0) {
-            match (mine, theirs) {
-                (Seen::Numbers(mine), Seen::Numbers(theirs)) => mine.merge(&theirs),
-                (Seen::Levels(mine), Seen::Levels(theirs)) => mine.extend(theirs),
-                _ => return None,
-            }
-        }
-        Some(())
-    }
-
-    /// A remark if features are constant: numbers that do not vary, a single level.
-    pub fn constant(&self) -> Option<Warning> {
-        let (mut features, mut position) = (Vec::new(), 0);
-        for (name, seen) in &self.0 {
-            let (constant, width) = match seen {
-                Seen::Numbers(numbers) => (!numbers.varies, 1),
-                Seen::Levels(levels) => (levels.len() == 1, levels.len()),
-            };
-            if constant {
-                features.push((position, name.clone()));
-            }
-            position += width;
-        }
-        (!features.is_empty()).then_some(Warning::ConstantFeatures { features })
-    }
-
-    /// The encoder of everything learned.
-    pub fn finish(self, scaling: Scaling, unseen: UnseenCategory) -> Encoder {
-        let feature = |(name, seen)| match seen {
-            Seen::Levels(levels) => {
-                let mut levels: Vec<String> = levels.into_iter().collect();
-                sort_levels(&mut levels);
-                Feature::Categories { name, levels }
-            }
-            Seen::Numbers(_) if scaling == Scaling::Raw => Feature::Number {
-                name,
-                mean: 0.0,
-                scale: 1.0,
-            },
-            Seen::Numbers(numbers) => Feature::Number {
-                name,
-                mean: numbers.spread.mean,
-                scale: numbers.scale(),
-            },
-        };
-        Encoder {
-            features: self.0.into_iter().map(feature).collect(),
-            unseen,
+impl From<Scaling> for Encoding {
+    fn from(scaling: Scaling) -> Self {
+        Self {
+            scaling,
+            missing: MissingFeatures::default(),
         }
     }
 }
 
-/// A column of numbers: their spread, and whether they differ at all.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Numbers {
-    spread: Spread,
-    first: Option<f64>,
-    varies: bool,
-}
-
-impl Numbers {
-    fn add(&mut self, value: f64, weight: f64) {
-        self.varies |= *self.first.get_or_insert(value) != value;
-        self.spread.add(value, weight);
-    }
-
-    fn merge(&mut self, other: &Self) {
-        if let Some(value) = other.first {
-            self.varies |= other.varies || *self.first.get_or_insert(value) != value;
-        }
-        self.spread.merge(other.spread);
-    }
-
-    /// The standard deviation; that of a constant counts as 1.
-    fn scale(&self) -> f64 {
-        let deviation = self.spread.variance().sqrt();
-        if self.varies && deviation > 0.0 {
-            deviation
-        } else {
-            1.0
-        }
-    }
+/// The values of features that an encoder had not seen at the fit, or that are missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FeatureUses {
+    /// Values of unseen categories: all indicators are 0.
+    pub unseen: usize,
+    /// Missing values.
+    pub missing: usize,
 }
 
 /// What becomes of columns of numbers.
@@ -208,34 +103,20 @@ impl Named for UnseenCategory {
     ];
 }
 
-impl Feature {
-    fn name(&self) -> &str {
-        match self {
-            Self::Number { name, .. } | Self::Categories { name, .. } => name,
-        }
-    }
-
-    fn width(&self) -> usize {
-        match self {
-            Self::Number { .. } => 1,
-            Self::Categories { levels, .. } => levels.len(),
-        }
-    }
-}
-
 impl Encoder {
     /// Learns the columns' kinds, levels, means and scales; `weights` say how often each row counts.
     ///
-    /// A category that turns up later is refused, or given no indicator, as `unseen` says.
+    /// A category that turns up later is refused, or given no indicator, as `unseen` says. Refuses numbers that are too large to
+    /// be squared, and missing values if the encoding says so.
     pub fn fit(
         columns: &[Column],
-        scaling: Scaling,
+        encoding: impl Into<Encoding>,
         weights: &[f64],
         unseen: UnseenCategory,
     ) -> Result<Self> {
         let mut learner = EncoderLearner::default();
         learner.update(columns, weights)?;
-        Ok(learner.finish(scaling, unseen))
+        learner.finish(encoding, unseen)
     }
 
     /// Columns of numbers, taken as they are.
@@ -244,6 +125,7 @@ impl Encoder {
             name: name.clone(),
             mean: 0.0,
             scale: 1.0,
+            missing: None,
         });
         Self {
             features: features.collect(),
@@ -257,10 +139,11 @@ impl Encoder {
         Self { unseen, ..self }
     }
 
-    /// Whether points are the columns as they are, so that a matrix needs no encoding.
+    /// Whether points are the columns as they are, so that a matrix without missing values needs no encoding.
     pub fn is_raw(&self) -> bool {
         self.features.iter().all(|feature| {
             matches!(feature, Feature::Number { mean, scale, .. } if *mean == 0.0 && *scale == 1.0)
+                && !feature.is_indicated()
         })
     }
 
@@ -289,10 +172,7 @@ impl Encoder {
         let mut left = number;
         for feature in &self.features {
             if left < feature.width() {
-                return Some(match feature {
-                    Feature::Number { name, .. } => name.clone(),
-                    Feature::Categories { name, levels } => format!("{name}={}", levels[left]),
-                });
+                return Some(feature.feature_name(left));
             }
             left -= feature.width();
         }
@@ -302,13 +182,13 @@ impl Encoder {
     /// The levels of a categorical column.
     pub fn levels(&self, column: &str) -> Option<&[String]> {
         self.features.iter().find_map(|feature| match feature {
-            Feature::Categories { name, levels } if name == column => Some(&levels[..]),
+            Feature::Categories { name, levels, .. } if name == column => Some(&levels[..]),
             _ => None,
         })
     }
 
-    /// The points of a table, whose columns are found by name; and how many values were of unseen categories.
-    pub fn encode(&self, table: &[Column]) -> Result<(Points<'static>, usize)> {
+    /// The points of a table, whose columns are found by name; and how many values were missing or of unseen categories.
+    pub fn encode(&self, table: &[Column]) -> Result<(Points<'static>, FeatureUses)> {
         let columns = self
             .features
             .iter()
@@ -317,112 +197,32 @@ impl Encoder {
         let rows = columns.first().map_or(0, |column| column.len());
         let width = self.width();
         let mut values = vec![0.0; rows * width];
-        let (mut start, mut ignored) = (0, 0);
+        let (mut start, mut uses) = (0, FeatureUses::default());
         for (feature, column) in self.features.iter().zip(columns) {
-            complete(column)?;
-            match feature {
-                Feature::Number { mean, scale, .. } => {
-                    for (row, value) in column.to_numbers()?.into_iter().enumerate() {
-                        values[row * width + start] = scaled(value, *mean, *scale);
-                    }
-                }
-                Feature::Categories { levels, .. } => {
-                    let (found, codes) = column.to_categories();
-                    let known: HashMap<&String, usize> = levels.iter().zip(0..).collect();
-                    let places: Vec<Option<usize>> = found
-                        .iter()
-                        .map(|level| known.get(level).copied())
-                        .collect();
-                    for (row, code) in codes.iter().enumerate() {
-                        match places[*code as usize] {
-                            Some(place) => values[row * width + start + place] = 1.0,
-                            None if self.unseen == UnseenCategory::Error => {
-                                return Err(Error::UnknownLevel {
-                                    column: column.name.clone(),
-                                    value: found[*code as usize].clone(),
-                                    known: listed(levels),
-                                });
-                            }
-                            None => ignored += 1,
-                        }
-                    }
-                }
-            }
+            let found = feature.encode(column, self.unseen, (&mut values, width, start))?;
+            uses.unseen += found.unseen;
+            uses.missing += found.missing;
             start += feature.width();
         }
-        Ok((Points::new(values, width)?, ignored))
+        Ok((Points::new(values, width)?, uses))
     }
 
     /// Refuses an encoder that no fit gives (of a damaged or hostile file).
     pub fn check_read(&self) -> Result<()> {
         let sound = self.features.iter().all(|feature| match feature {
-            Feature::Number { mean, scale, .. } => {
-                mean.is_finite() && scale.is_finite() && *scale > 0.0
+            Feature::Number {
+                mean,
+                scale,
+                missing,
+                ..
+            } => {
+                let fill = missing.is_none_or(|fill| fill.value.is_finite());
+                mean.is_finite() && scale.is_finite() && *scale > 0.0 && fill
             }
-            Feature::Categories { levels, .. } => !levels.is_empty(),
+            Feature::Categories { .. } => feature.width() > 0,
         });
         require(sound, "the encoding of its columns")
     }
-}
-
-/// (v − mean)/scale
-fn scaled(value: f64, mean: f64, scale: f64) -> f64 {
-    (value - mean) / scale
-}
-
-/// The point of one row after the other, in memory that is taken once.
-#[derive(Clone, Debug)]
-pub struct EncoderRow {
-    /// For every column; empty for numbers.
-    levels: Vec<LevelMap>,
-    /// The point of the row that was encoded last.
-    pub point: Vec<f64>,
-    /// How many values of the row were of unseen categories.
-    pub ignored: usize,
-}
-
-impl EncoderRow {
-    /// Takes the memory for rows of this encoder.
-    pub fn new(encoder: &Encoder) -> Self {
-        let levels = |feature: &Feature| match feature {
-            Feature::Number { .. } => LevelMap::default(),
-            Feature::Categories { levels, .. } => LevelMap::new(levels),
-        };
-        Self {
-            levels: encoder.features.iter().map(levels).collect(),
-            point: vec![0.0; encoder.width()],
-            ignored: 0,
-        }
-    }
-
-    /// Encodes the values of the encoder's columns; `None` for a row that [`encode`](Encoder::encode) refuses.
-    pub fn encode(&mut self, encoder: &Encoder, row: &[Value]) -> Option<()> {
-        self.point.fill(0.0);
-        self.ignored = 0;
-        let mut rest = &mut self.point[..];
-        for ((feature, levels), value) in encoder.features.iter().zip(&self.levels).zip(row) {
-            let (own, others) = rest.split_at_mut(feature.width());
-            match feature {
-                Feature::Number { mean, scale, .. } => {
-                    own[0] = scaled(value.finite()?, *mean, *scale);
-                }
-                Feature::Categories { .. } => match levels.find(*value) {
-                    Some(place) => own[place as usize] = 1.0,
-                    None if encoder.unseen == UnseenCategory::Error || !is_category(*value) => {
-                        return None;
-                    }
-                    None => self.ignored += 1,
-                },
-            }
-            rest = others;
-        }
-        self.point.iter().all(|v| v.is_finite()).then_some(())
-    }
-}
-
-/// Whether a value could be a category: neither missing nor infinite.
-fn is_category(value: Value) -> bool {
-    matches!(value, Value::Text(_)) || value.finite().is_some()
 }
 
 /// The column of that name.
@@ -436,6 +236,18 @@ pub fn find<'t>(table: &'t [Column], name: &str) -> Result<&'t Column> {
         })
 }
 
+/// A remark if these columns of a fit miss values.
+pub fn filled_features(columns: &[Column]) -> Option<Warning> {
+    let count = |column: &Column| (column.name.clone(), column.missing().len());
+    filled(columns.iter().map(count))
+}
+
+/// A remark if columns miss values, by their counts.
+fn filled(columns: impl Iterator<Item = (String, usize)>) -> Option<Warning> {
+    let columns: Vec<(String, usize)> = columns.filter(|(_, count)| *count > 0).collect();
+    (!columns.is_empty()).then_some(Warning::FilledFeatures { columns })
+}
+
 /// Refuses missing and infinite values, by the column's name.
 pub fn complete(column: &Column) -> Result<()> {
     if let Some(&row) = column.missing().first() {
@@ -445,6 +257,11 @@ pub fn complete(column: &Column) -> Result<()> {
             row,
         });
     }
+    finite(column)
+}
+
+/// Refuses infinite values, by the column's name; missing ones are let through.
+pub fn finite(column: &Column) -> Result<()> {
     if let Values::Numbers(values) = &column.values
         && let Some(row) = values.iter().position(|v| v.is_infinite())
     {
@@ -460,6 +277,7 @@ pub fn complete(column: &Column) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::column::Value;
 
     fn table() -> Vec<Column> {
         vec![
@@ -487,7 +305,11 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_named() {
-        let fit = |unseen| Encoder::fit(&table(), Scaling::Raw, &[1.0; 2], unseen).unwrap();
+        let encoding = Encoding {
+            scaling: Scaling::Raw,
+            missing: MissingFeatures::Error,
+        };
+        let fit = |unseen| Encoder::fit(&table(), encoding, &[1.0; 2], unseen).unwrap();
         let row = |a: f64, b: Option<&'static str>| {
             vec![Column::numbers("a", vec![a]), Column::texts("b", [b])]
         };
@@ -519,9 +341,159 @@ mod tests {
                 nearest: Some("A".into())
             }
         );
-        let (points, ignored) = fit(UnseenCategory::Population)
+        let (points, uses) = fit(UnseenCategory::Population)
             .encode(&row(1.0, Some("z")))
             .unwrap();
-        assert_eq!((points.row(0), ignored), (&[1.0, 0.0, 0.0][..], 1));
+        assert_eq!((points.row(0), uses.unseen), (&[1.0, 0.0, 0.0][..], 1));
+    }
+
+    /// Columns that miss values, and one of each kind that misses none.
+    fn gaps() -> Vec<Column> {
+        vec![
+            Column::numbers("a", vec![1.0, f64::NAN, 3.0, f64::NAN]),
+            Column::texts("b", [Some("y"), None, Some("x"), Some("x")]),
+            Column::numbers("c", vec![0.0, 2.0, 2.0, 0.0]),
+            Column::texts("d", ["u", "v", "v", "u"].map(Some)),
+        ]
+    }
+
+    fn fit(table: &[Column], scaling: Scaling) -> Encoder {
+        let weights = vec![1.0; table[0].len()];
+        Encoder::fit(table, scaling, &weights, UnseenCategory::Population).unwrap()
+    }
+
+    #[test]
+    fn a_missing_number_is_the_mean_and_a_missing_category_a_level() {
+        let encoder = fit(&gaps(), Scaling::Standard);
+        let names: Vec<String> = (0..9).map_while(|k| encoder.feature_name(k)).collect();
+        let expected = [
+            "a",
+            "a is missing",
+            "b=x",
+            "b=y",
+            "b is missing",
+            "c",
+            "d=u",
+            "d=v",
+        ];
+        assert_eq!(names, expected);
+        let (points, uses) = encoder.encode(&gaps()).unwrap();
+        assert_eq!(points.row(0), [-1.0, 0.0, 0.0, 1.0, 0.0, -1.0, 1.0, 0.0]);
+        assert_eq!(points.row(1), [0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0]);
+        assert_eq!((uses.missing, uses.unseen), (3, 0));
+        // Not standardised, the mean itself takes the place.
+        let (points, _) = fit(&gaps(), Scaling::Raw).encode(&gaps()).unwrap();
+        assert_eq!(points.row(1)[..2], [2.0, 1.0]);
+    }
+
+    #[test]
+    fn a_column_without_gaps_at_the_fit_may_have_some_later() {
+        let encoder = fit(&gaps(), Scaling::Raw);
+        let later = [
+            Column::numbers("a", vec![1.0]),
+            Column::texts("b", [Some("x")]),
+            Column::numbers("c", vec![f64::NAN]),
+            Column::texts("d", [None]),
+        ];
+        let (points, uses) = encoder.encode(&later).unwrap();
+        assert_eq!(points.row(0), [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+        assert_eq!(uses.missing, 2);
+    }
+
+    #[test]
+    fn a_column_may_miss_every_value() {
+        let table = [
+            Column::numbers("a", vec![f64::NAN; 2]),
+            Column::texts("b", [None, None]),
+        ];
+        let encoder = fit(&table, Scaling::Standard);
+        encoder.check_read().unwrap();
+        let (points, _) = encoder.encode(&table).unwrap();
+        assert_eq!(points.row(0), [0.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn a_row_of_weight_zero_makes_no_feature() {
+        let weights = [1.0, 0.0, 1.0, 0.0];
+        let policy = UnseenCategory::Population;
+        let encoder = Encoder::fit(&gaps(), Scaling::Raw, &weights, policy).unwrap();
+        assert!(!encoder.features().iter().any(Feature::is_indicated));
+        let (points, uses) = encoder.encode(&gaps()).unwrap();
+        assert_eq!((points.row(1)[0], uses.missing), (2.0, 3));
+    }
+
+    #[test]
+    fn parts_are_learned_like_the_whole() {
+        let part = |rows: std::ops::Range<usize>| -> EncoderLearner {
+            let rows: Vec<usize> = rows.collect();
+            let columns: Vec<Column> = gaps().iter().map(|c| c.select(&rows)).collect();
+            let mut learner = EncoderLearner::default();
+            learner.update(&columns, &vec![1.0; rows.len()]).unwrap();
+            learner
+        };
+        let mut joined = part(0..1);
+        joined.merge(part(1..4)).unwrap();
+        assert_eq!(joined.filled(), filled_features(&gaps()));
+        let finish = |learner: EncoderLearner, missing| {
+            let scaling = Scaling::Raw;
+            learner.finish(Encoding { scaling, missing }, UnseenCategory::Population)
+        };
+        let encoder = finish(joined.clone(), MissingFeatures::Indicate).unwrap();
+        assert_eq!(encoder, fit(&gaps(), Scaling::Raw));
+        assert_eq!(
+            finish(joined, MissingFeatures::Error).unwrap_err(),
+            Error::MissingValues {
+                column: "a".into(),
+                count: 2,
+                row: 1
+            }
+        );
+    }
+
+    #[test]
+    fn one_row_is_encoded_like_a_table_of_it() {
+        let encoder = fit(&gaps(), Scaling::Standard);
+        let mut rows = EncoderRow::new(&encoder);
+        let values = [
+            [
+                Value::Number(1.0),
+                Value::Text("z"),
+                Value::Missing,
+                Value::Text("u"),
+            ],
+            [
+                Value::Number(f64::NAN),
+                Value::Missing,
+                Value::Text("2"),
+                Value::Missing,
+            ],
+        ];
+        for row in values {
+            let columns = encoder.columns().zip(row);
+            let table: Vec<Column> = columns.map(|(c, v)| Column::of_value(c, v)).collect();
+            let (points, uses) = encoder.encode(&table).unwrap();
+            rows.encode(&encoder, &row).unwrap();
+            assert_eq!((&rows.point[..], rows.uses), (points.row(0), uses));
+        }
+        assert!(
+            rows.encode(&encoder, &[Value::Number(f64::INFINITY); 4])
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn numbers_too_large_to_be_squared_are_not_called_constant() {
+        let column = Column::numbers("a", vec![1e300, 2.0]);
+        for scaling in [Scaling::Standard, Scaling::Raw] {
+            let policy = UnseenCategory::Error;
+            let error = Encoder::fit(std::slice::from_ref(&column), scaling, &[1.0; 2], policy);
+            assert_eq!(
+                error.unwrap_err(),
+                Error::OutOfSize {
+                    name: "a".into(),
+                    value: 1e300
+                }
+            );
+        }
     }
 }

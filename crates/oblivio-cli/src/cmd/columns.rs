@@ -77,9 +77,9 @@ pub(crate) struct ColumnArgs {
     /// All others count as 0.
     #[arg(long, value_name = "VALUE", help_heading = "Columns")]
     pub(crate) positive: Option<String>,
-    /// Leave out rows with missing values
+    /// Leave out rows with missing values that are refused otherwise
     ///
-    /// Without it they are refused.
+    /// Sensitive values and the target, and features with --missing-features error.
     #[arg(long, help_heading = "Columns")]
     pub(crate) drop_missing: bool,
     #[command(flatten)]

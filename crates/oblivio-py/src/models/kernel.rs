@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use super::scores::feature_columns;
-use super::{Reduced, control_columns, sensitive_columns, texts, uses_dict};
+use super::{Reduced, Remark, control_columns, remarks_of, sensitive_columns, uses_dict};
 use crate::errors::raise;
 use crate::input::{NamedColumn, Table, sensitive};
 use crate::run;
@@ -33,20 +33,14 @@ impl KernelModel {
         weights: Option<PyReadonlyArray1<'py, f64>>,
         settings: &Bound<'py, PyDict>,
         progress: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Self, Vec<String>)> {
+    ) -> PyResult<(Self, Vec<Remark>)> {
         let common = Common::read(settings)?;
         let settings = common.kernel();
         let weights = weights.map(|w| w.as_array().to_vec());
-        let encoder = table
-            .encoder(
-                &common,
-                weights.as_deref(),
-                settings.partition.policies.category,
-            )
-            .map_err(raise)?;
+        let (encoder, filled) = table.encoder(&common, weights.as_deref()).map_err(raise)?;
         let (points, _) = table.points(&encoder).map_err(raise)?;
         let sensitive = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
-        let (model, warnings) = run::borrowed(py, progress, |watch| {
+        let (model, mut warnings) = run::borrowed(py, progress, |watch| {
             Engine::fit(
                 encoder.clone(),
                 &points,
@@ -56,7 +50,8 @@ impl KernelModel {
                 watch,
             )
         })?;
-        Ok((Self(model), texts(&warnings)))
+        warnings.extend(filled);
+        Ok((Self(model), remarks_of(&warnings)))
     }
 
     /// Inner products of rows with themselves or with others, and how often policies were used.
@@ -71,14 +66,14 @@ impl KernelModel {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyDict>)> {
         let prepare = |(table, columns): &Rows<'py>| -> oblivio::Result<_> {
-            let (points, unseen_level) = table.points(&self.0.encoder)?;
+            let (points, from_features) = table.points(&self.0.encoder)?;
             let points = points.into_owned();
             let assignment = match columns {
                 None => None,
                 Some(columns) => {
                     let sensitive = sensitive(columns, points.len())?;
                     let mut assignment = self.0.partition.assign(&sensitive)?;
-                    assignment.uses.unseen_level = unseen_level;
+                    assignment.uses = assignment.uses.with_features(from_features);
                     Some(assignment)
                 }
             };

@@ -53,11 +53,16 @@ pub(crate) fn uses_dict(py: Python<'_>, uses: Uses) -> PyResult<Bound<'_, PyDict
     counts.set_item("missing", uses.missing)?;
     counts.set_item("sensitive_free", uses.sensitive_free)?;
     counts.set_item("unseen_level", uses.unseen_level)?;
+    counts.set_item("missing_feature", uses.missing_feature)?;
     Ok(counts)
 }
 
-pub(crate) fn texts(warnings: &[Warning]) -> Vec<String> {
-    warnings.iter().map(Warning::to_string).collect()
+/// A sentence, and whether it needs no action.
+pub(crate) type Remark = (String, bool);
+
+pub(crate) fn remarks_of(warnings: &[Warning]) -> Vec<Remark> {
+    let remark = |warning: &Warning| (warning.to_string(), warning.is_note());
+    warnings.iter().map(remark).collect()
 }
 
 /// Points, one in each row.

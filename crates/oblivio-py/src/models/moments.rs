@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use super::scores::{ScoreModel, feature_columns, grid_columns};
-use super::{Reduced, texts, uses_dict};
+use super::{Reduced, Remark, remarks_of, uses_dict};
 use crate::errors::{InvalidInputError, raise};
 use crate::input::{NamedColumn, Table, sensitive};
 use crate::{run, settings};
@@ -37,17 +37,14 @@ impl Moments {
         weights: Option<PyReadonlyArray1<'py, f64>>,
         settings: &Bound<'py, PyDict>,
         progress: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Self, Vec<String>)> {
+    ) -> PyResult<(Self, Vec<Remark>)> {
         let (common, ridge) = settings::scores(settings)?;
         let weights = weights.map(|w| w.as_array().to_vec());
-        let unseen = ridge.partition.policies.category;
-        let encoder = table
-            .encoder(&common, weights.as_deref(), unseen)
-            .map_err(raise)?;
+        let (encoder, filled) = table.encoder(&common, weights.as_deref()).map_err(raise)?;
         let points = table.points(&encoder).map_err(raise)?.0.into_owned();
         let sensitive = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
         let target = target.map_or_else(|| vec![0.0; points.len()], |y| y.as_array().to_vec());
-        let (moments, warnings) = run::owned(py, progress, move |watch| {
+        let (moments, mut warnings) = run::owned(py, progress, move |watch| {
             let training = Training {
                 points: &points,
                 sensitive: &sensitive,
@@ -65,7 +62,8 @@ impl Moments {
             moments.update(batch, watch)?;
             Ok((moments, warnings))
         })?;
-        Ok((Self { encoder, moments }, texts(&warnings)))
+        warnings.extend(filled);
+        Ok((Self { encoder, moments }, remarks_of(&warnings)))
     }
 
     /// These moments with more rows, and how many values were of unseen categories.
@@ -79,7 +77,7 @@ impl Moments {
         weights: Option<PyReadonlyArray1<'py, f64>>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Self, Bound<'py, PyDict>)> {
-        let (points, unseen_level) = table.points(&self.encoder).map_err(raise)?;
+        let (points, features) = table.points(&self.encoder).map_err(raise)?;
         let sensitive = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
         let target = target.map(|y| y.as_array().to_vec());
         let weights = weights.map(|w| w.as_array().to_vec());
@@ -94,10 +92,7 @@ impl Moments {
             moments.update(batch, watch)?;
             Ok(moments)
         })?;
-        let uses = Uses {
-            unseen_level,
-            ..Uses::default()
-        };
+        let uses = Uses::default().with_features(features);
         Ok((self.with(moments), uses_dict(py, uses)?))
     }
 
@@ -136,7 +131,7 @@ impl Moments {
         target: &str,
         settings: &Bound<'py, PyDict>,
         progress: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(ScoreModel, Vec<String>, Bound<'py, PyDict>)> {
+    ) -> PyResult<(ScoreModel, Vec<Remark>, Bound<'py, PyDict>)> {
         let (_, ridge) = settings::scores(settings)?;
         let (moments, solver) = (self.moments.clone(), ridge.clone());
         let fit = run::owned(py, progress, move |watch| {
@@ -144,7 +139,7 @@ impl Moments {
         })?;
         let (model, summary) = Model::new(self.encoder.clone(), fit, target, &ridge);
         let uses = uses_dict(py, summary.uses)?;
-        Ok((ScoreModel(model), texts(&summary.warnings), uses))
+        Ok((ScoreModel(model), remarks_of(&summary.warnings), uses))
     }
 
     /// What every strength and penalty give, a column of numbers for each quantity.

@@ -5,7 +5,7 @@ use oblivio::adjust::Offsets;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::{sensitive_columns, texts, uses_dict};
+use super::{Remark, remarks_of, sensitive_columns, uses_dict};
 use crate::errors::raise;
 use crate::input::{NamedColumn, sensitive};
 use crate::settings::Common;
@@ -23,7 +23,7 @@ impl OffsetModel {
         sensitive_columns: Vec<NamedColumn<'py>>,
         weights: PyReadonlyArray1<'py, f64>,
         settings: &Bound<'py, PyDict>,
-    ) -> PyResult<(Self, Vec<String>)> {
+    ) -> PyResult<(Self, Vec<Remark>)> {
         let common = Common::read(settings)?;
         let scores = scores.as_array().to_vec();
         let reference = sensitive(&sensitive_columns, scores.len()).map_err(raise)?;
@@ -35,7 +35,7 @@ impl OffsetModel {
             common.settings.strength,
         )
         .map_err(raise)?;
-        Ok((Self(offsets), texts(&warnings)))
+        Ok((Self(offsets), remarks_of(&warnings)))
     }
 
     /// The scores less the offsets, and how often policies were used.

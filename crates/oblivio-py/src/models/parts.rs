@@ -13,7 +13,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use super::scores::ScoreModel;
 use super::transformer::FeatureModel;
-use super::{texts, uses_dict};
+use super::{Remark, remarks_of, uses_dict};
 use crate::errors::{InvalidInputError, TableChangedError, raise};
 use crate::input::{NamedColumn, Table, column, sensitive};
 use crate::{run, settings};
@@ -84,9 +84,10 @@ impl Survey {
                 "a fit in parts adds up features of landmarks; set n_components",
             ));
         };
+        let encoding = common.encoding().map_err(raise)?;
         let (survey, solver) = (self.0.clone(), settings.clone());
         let (encoder, fit) = run::owned(py, progress, move |watch| {
-            survey.begin(common.scaling(), &solver, components, watch)
+            survey.begin(encoding, &solver, components, watch)
         })?;
         let rows = self.0.rows();
         let sums = Sums::Scores(Box::new((settings, fit)));
@@ -106,9 +107,10 @@ impl Survey {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<StreamFit> {
         let (common, settings) = settings::features(settings)?;
+        let encoding = common.encoding().map_err(raise)?;
         let survey = self.0.clone();
         let (encoder, fit) = run::owned(py, progress, move |watch| {
-            survey.begin_features(common.scaling(), &settings, watch)
+            survey.begin_features(encoding, &settings, watch)
         })?;
         let rows = self.0.rows();
         let sums = Sums::Features(Box::new(fit));
@@ -170,7 +172,7 @@ impl StreamFit {
         py: Python<'py>,
         target: &str,
         progress: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(ScoreModel, Vec<String>, Bound<'py, PyDict>)> {
+    ) -> PyResult<(ScoreModel, Vec<Remark>, Bound<'py, PyDict>)> {
         let Sums::Scores(fit) = &self.sums else {
             return Err(another_kind());
         };
@@ -178,7 +180,7 @@ impl StreamFit {
         let fit = run::owned(py, progress, move |watch| regression.finish(watch))?;
         let (model, summary) = Model::new(self.encoder.clone(), fit, target, settings);
         let uses = uses_dict(py, summary.uses)?;
-        Ok((ScoreModel(model), texts(&summary.warnings), uses))
+        Ok((ScoreModel(model), remarks_of(&summary.warnings), uses))
     }
 
     /// The features and remarks.
@@ -187,7 +189,7 @@ impl StreamFit {
         &self,
         py: Python<'_>,
         progress: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<(FeatureModel, Vec<String>)> {
+    ) -> PyResult<(FeatureModel, Vec<Remark>)> {
         let Sums::Features(fit) = &self.sums else {
             return Err(another_kind());
         };
@@ -195,7 +197,7 @@ impl StreamFit {
         let (features, warnings) = run::owned(py, progress, move |watch| fit.finish(watch))?;
         let encoder = self.encoder.clone();
         let model = FeatureModel(Transformer { encoder, features });
-        Ok((model, texts(&warnings)))
+        Ok((model, remarks_of(&warnings)))
     }
 }
 

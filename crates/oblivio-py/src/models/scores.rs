@@ -4,15 +4,15 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use oblivio::fit::GridPoint;
 use oblivio::intervals::{CellCoverage, Coverage};
 use oblivio::model::{Labels, Reduce, Renewed};
-use oblivio::partition::Uses;
 use oblivio::refresh::{Drift, Renewal, SmallCells};
-use oblivio::{Encoder, Model, Points, Predictor, Sensitive, Settings, Summary, Training};
+use oblivio::{Encoder, Model, Points, Predictor, Sensitive, Summary, Training, Warning};
 use oblivio_base::Named;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use super::{
-    Reduced, control_columns, onnx_settings, rows_of, sensitive_columns, texts, uses_dict,
+    Reduced, Remark, control_columns, onnx_settings, remarks_of, rows_of, sensitive_columns,
+    uses_dict,
 };
 use crate::errors::raise;
 use crate::input::{NamedColumn, Table, sensitive};
@@ -33,7 +33,7 @@ type Target<'py> = (
 );
 
 /// A model, remarks, how often policies were used, and how each score was found.
-type Fitted<'py> = (ScoreModel, Vec<String>, Bound<'py, PyDict>, Vec<EffortRow>);
+type Fitted<'py> = (ScoreModel, Vec<Remark>, Bound<'py, PyDict>, Vec<EffortRow>);
 
 /// A column of a table of grid points.
 type Quantity = (&'static str, fn(&GridPoint) -> f64);
@@ -114,8 +114,8 @@ impl ScoreModel {
         let target = target.as_array().to_vec();
         let weights = weights.map(|w| w.as_array().to_vec());
         let weights = weights.as_deref();
-        let (encoder, points, sensitive) =
-            rows(&table, &sensitive_columns, weights, (&common, &settings))?;
+        let ((encoder, filled), points, sensitive) =
+            rows(&table, &sensitive_columns, weights, &common)?;
         let training = Training {
             points: &points,
             sensitive: &sensitive,
@@ -127,12 +127,16 @@ impl ScoreModel {
             let problem = py.detach(|| settings.prepare_classes(training, labels.len()));
             let problem = problem.map_err(|error| raise(labels.named(error)))?;
             drop((points, sensitive));
-            let fits = run::owned(py, progress, move |watch| problem.fit(watch))?;
+            let mut fits = run::owned(py, progress, move |watch| problem.fit(watch))?;
+            for fit in &mut fits {
+                fit.summary.warnings.extend(filled.clone());
+            }
             Model::classifier(encoder, fits, &name, &labels, &settings)
         } else {
             let problem = py.detach(|| settings.prepare(training)).map_err(raise)?;
             drop((points, sensitive));
-            let fit = run::owned(py, progress, move |watch| problem.fit(watch))?;
+            let mut fit = run::owned(py, progress, move |watch| problem.fit(watch))?;
+            fit.summary.warnings.extend(filled);
             let (model, summary) = Model::new(encoder, fit, &name, &settings);
             (model, vec![summary])
         };
@@ -140,7 +144,7 @@ impl ScoreModel {
         let mut remarks = Vec::new();
         for remark in summaries
             .iter()
-            .flat_map(|summary| texts(&summary.warnings))
+            .flat_map(|summary| remarks_of(&summary.warnings))
         {
             if !remarks.contains(&remark) {
                 remarks.push(remark);
@@ -168,8 +172,7 @@ impl ScoreModel {
         let target = target.as_array().to_vec();
         let weights = weights.map(|w| w.as_array().to_vec());
         let weights = weights.as_deref();
-        let (_, points, sensitive) =
-            rows(&table, &sensitive_columns, weights, (&common, &settings))?;
+        let (_, points, sensitive) = rows(&table, &sensitive_columns, weights, &common)?;
         let path = run::borrowed(py, progress, |watch| {
             let training = Training {
                 points: &points,
@@ -192,7 +195,7 @@ impl ScoreModel {
         sensitive_columns: Option<Vec<NamedColumn<'py>>>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Vec<Numbers<'py>>, Vec<Numbers<'py>>, Bound<'py, PyDict>)> {
-        let (points, unseen_level) = table.points(&self.0.encoder).map_err(raise)?;
+        let (points, features) = table.points(&self.0.encoder).map_err(raise)?;
         let given = sensitive_columns
             .map(|columns| sensitive(&columns, points.len()))
             .transpose()
@@ -202,10 +205,7 @@ impl ScoreModel {
             let scorers = self.0.scorers.iter();
             scorers.map(score).collect::<oblivio::Result<Vec<_>>>()
         })?;
-        let uses = Uses {
-            unseen_level,
-            ..predictions[0].uses
-        };
+        let uses = predictions[0].uses.with_features(features);
         let (mut scores, mut before) = (Vec::new(), Vec::new());
         for prediction in predictions {
             scores.push(prediction.scores.into_pyarray(py));
@@ -226,7 +226,7 @@ impl ScoreModel {
         target: Option<PyReadonlyArray1<'py, f64>>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bounded<'py>> {
-        let (points, unseen_level) = table.points(&self.0.encoder).map_err(raise)?;
+        let (points, features) = table.points(&self.0.encoder).map_err(raise)?;
         let given = sensitive_columns
             .map(|columns| sensitive(&columns, points.len()))
             .transpose()
@@ -245,10 +245,7 @@ impl ScoreModel {
             }
             Ok((interval, prediction.uses, found))
         })?;
-        let uses = Uses {
-            unseen_level,
-            ..uses
-        };
+        let uses = uses.with_features(features);
         Ok((
             interval.lower.into_pyarray(py),
             interval.upper.into_pyarray(py),
@@ -272,7 +269,7 @@ impl ScoreModel {
     ) -> PyResult<(Self, Vec<Vec<DriftRow>>, Bound<'py, PyDict>)> {
         let (least, small, date) = rule;
         let small = SmallCells::named(&small).map_err(raise)?;
-        let (points, unseen_level) = table.points(&self.0.encoder).map_err(raise)?;
+        let (points, features) = table.points(&self.0.encoder).map_err(raise)?;
         let given = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
         let weights = weights.map(|w| w.as_array().to_vec());
         let renewed = run::borrowed(py, progress, |watch| {
@@ -289,10 +286,7 @@ impl ScoreModel {
             .into_iter()
             .map(|drift| drift.into_iter().map(drift_row).collect())
             .collect();
-        let uses = Uses {
-            unseen_level,
-            ..uses
-        };
+        let uses = uses.with_features(features);
         Ok((Self(model), drifts, uses_dict(py, uses)?))
     }
 
@@ -480,18 +474,20 @@ impl ScoreModel {
     }
 }
 
+/// How the columns of a table are encoded, and a remark if values are missing.
+type Encoded = (Encoder, Option<Warning>);
+
 /// How the columns of a table are encoded, its points, and its sensitive part.
 fn rows<'a>(
     table: &'a Table<'_>,
     sensitive_columns: &[NamedColumn<'_>],
     weights: Option<&[f64]>,
-    (common, settings): (&Common, &Settings),
-) -> PyResult<(Encoder, Points<'a>, Sensitive)> {
-    let unseen = settings.partition.policies.category;
-    let encoder = table.encoder(common, weights, unseen).map_err(raise)?;
-    let (points, _) = table.points(&encoder).map_err(raise)?;
+    common: &Common,
+) -> PyResult<(Encoded, Points<'a>, Sensitive)> {
+    let encoded = table.encoder(common, weights).map_err(raise)?;
+    let (points, _) = table.points(&encoded.0).map_err(raise)?;
     let sensitive = sensitive(sensitive_columns, points.len()).map_err(raise)?;
-    Ok((encoder, points, sensitive))
+    Ok((encoded, points, sensitive))
 }
 
 /// The columns of a table of grid points.

@@ -10,7 +10,8 @@ use pyo3::types::{PyBytes, PyDict};
 
 use super::scores::feature_columns;
 use super::{
-    Reduced, control_columns, onnx_settings, rows_of, sensitive_columns, texts, uses_dict,
+    Reduced, Remark, control_columns, onnx_settings, remarks_of, rows_of, sensitive_columns,
+    uses_dict,
 };
 use crate::errors::raise;
 use crate::input::{NamedColumn, Table, sensitive};
@@ -24,7 +25,7 @@ pub(crate) struct FeatureModel(pub(super) Transformer);
 type Batched<'py> = (
     FeatureModel,
     Bound<'py, PyBytes>,
-    Vec<String>,
+    Vec<Remark>,
     Bound<'py, PyDict>,
 );
 
@@ -40,13 +41,10 @@ impl FeatureModel {
         weights: Option<PyReadonlyArray1<'py, f64>>,
         settings: &Bound<'py, PyDict>,
         progress: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Self, Vec<String>)> {
+    ) -> PyResult<(Self, Vec<Remark>)> {
         let (common, features) = settings::features(settings)?;
         let weights = weights.map(|w| w.as_array().to_vec());
-        let unseen = features.partition.policies.category;
-        let encoder = table
-            .encoder(&common, weights.as_deref(), unseen)
-            .map_err(raise)?;
+        let (encoder, filled) = table.encoder(&common, weights.as_deref()).map_err(raise)?;
         let (points, _) = table.points(&encoder).map_err(raise)?;
         let sensitive = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
         let training = Training {
@@ -55,13 +53,14 @@ impl FeatureModel {
             targets: &[],
             weights: weights.as_deref(),
         };
-        let (features, warnings) =
+        let (features, mut warnings) =
             run::borrowed(py, progress, |watch| features.fit(training, watch))?;
+        warnings.extend(filled);
         let transformer = Transformer {
             encoder: encoder.clone(),
             features,
         };
-        Ok((Self(transformer), texts(&warnings)))
+        Ok((Self(transformer), remarks_of(&warnings)))
     }
 
     /// Fits to rows that come in batches: to the first, or to one more than the `state` has seen.
@@ -78,21 +77,18 @@ impl FeatureModel {
     ) -> PyResult<Batched<'py>> {
         let (common, features) = settings::features(settings)?;
         let weights = weights.map(|w| w.as_array().to_vec());
-        let (encoder, begun) = if let Some(state) = state {
+        let (encoder, begun, filled) = if let Some(state) = state {
             let checkpoint = Checkpoint::from_bytes(state).map_err(raise)?;
             let (encoder, fit) = checkpoint.into_features(&features).map_err(raise)?;
-            (encoder, Some(fit))
+            (encoder, Some(fit), None)
         } else {
-            let unseen = features.partition.policies.category;
-            let encoder = table
-                .encoder(&common, weights.as_deref(), unseen)
-                .map_err(raise)?;
-            (encoder, None)
+            let (encoder, filled) = table.encoder(&common, weights.as_deref()).map_err(raise)?;
+            (encoder, None, filled)
         };
-        let (points, unseen_level) = table.points(&encoder).map_err(raise)?;
+        let (points, from_features) = table.points(&encoder).map_err(raise)?;
         let points = points.into_owned();
         let sensitive = sensitive(&sensitive_columns, points.len()).map_err(raise)?;
-        let (fit, features, warnings) = run::owned(py, progress, move |watch| {
+        let (fit, features, mut warnings) = run::owned(py, progress, move |watch| {
             let weights = weights.as_deref();
             let fit = if let Some(mut fit) = begun {
                 let batch = Batch {
@@ -118,12 +114,10 @@ impl FeatureModel {
         let state = Checkpoint::of_features(&encoder, &fit, String::new())
             .to_bytes()
             .map_err(raise)?;
-        let uses = Uses {
-            unseen_level,
-            ..Uses::default()
-        };
+        let uses = Uses::default().with_features(from_features);
         let model = Self(Transformer { encoder, features });
-        let remarks = texts(&warnings);
+        warnings.extend(filled);
+        let remarks = remarks_of(&warnings);
         Ok((
             model,
             PyBytes::new(py, &state),
@@ -141,7 +135,7 @@ impl FeatureModel {
         sensitive_columns: Option<Vec<NamedColumn<'py>>>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyDict>)> {
-        let (points, unseen_level) = table.points(&self.0.encoder).map_err(raise)?;
+        let (points, from_features) = table.points(&self.0.encoder).map_err(raise)?;
         let given = sensitive_columns
             .map(|columns| sensitive(&columns, points.len()))
             .transpose()
@@ -150,10 +144,8 @@ impl FeatureModel {
             self.0.features.transform(&points, given.as_ref(), watch)
         })?;
         let shape = [points.len(), self.0.features.map().len()];
-        let uses = Uses {
-            unseen_level,
-            ..assignment.map_or(Uses::default(), |a| a.uses)
-        };
+        let uses = assignment.map_or(Uses::default(), |a| a.uses);
+        let uses = uses.with_features(from_features);
         Ok((
             features.into_pyarray(py).reshape(shape)?,
             uses_dict(py, uses)?,

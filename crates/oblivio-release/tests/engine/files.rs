@@ -22,14 +22,14 @@ use oblivio::refresh::Renewal;
 use oblivio::{
     Column, Encoder, Model, Points, Roles, Sensitive, Settings, Training, Transformer, Watch,
 };
-use oblivio_base::Scaling;
+use oblivio_base::{Error, Scaling};
 use oblivio_kernels::learn::Learner;
 use oblivio_kernels::{Components, Selection};
 use oblivio_release::{Release, ReleaseSettings};
 
 const ROWS: usize = 24;
 /// The folder of what is written now.
-const NEWEST: &str = "0.1.0-c";
+const NEWEST: &str = "0.1.0-d";
 
 /// Numbers and words from whole numbers alone, so that they are the same everywhere.
 fn table(start: usize) -> Vec<Column> {
@@ -129,6 +129,28 @@ fn changed() -> Model {
     renewed.unwrap().model
 }
 
+/// A model of features that miss values.
+fn gaps() -> Model {
+    let table = table(0);
+    let marks = table[0].to_numbers().unwrap().into_iter().enumerate();
+    let marks = marks.map(|(i, mark)| if i % 4 == 1 { f64::NAN } else { mark });
+    let (levels, codes) = table[1].to_categories();
+    let school = |(i, code): (usize, &u32)| (i % 5 > 0).then(|| levels[*code as usize].as_str());
+    let features = [
+        Column::numbers("mark", marks.collect()),
+        Column::texts("school", codes.iter().enumerate().map(school)),
+    ];
+    let roles = Roles {
+        features: &features,
+        sensitive: &table[2..3],
+        target: &table[4],
+        labels: None,
+        weights: None,
+    };
+    let fit = Model::fit(roles, Scaling::Standard, &Settings::default(), &watch());
+    fit.unwrap().0
+}
+
 /// Points, sensitive part and target of a table.
 fn rows(encoder: &Encoder, table: &[Column]) -> (Points<'static>, Sensitive, Vec<f64>) {
     let (points, _) = encoder.encode(table).unwrap();
@@ -203,6 +225,7 @@ fn written() -> Vec<(&'static str, Vec<u8>)> {
         ),
         ("waves", scores(4, &[2, 3], &waves()).to_bytes().unwrap()),
         ("changed", changed().to_bytes().unwrap()),
+        ("gaps", gaps().to_bytes().unwrap()),
         ("features", features.to_bytes().unwrap()),
         ("moments", moments.to_bytes().unwrap()),
         ("checkpoint", checkpoint.to_bytes().unwrap()),
@@ -307,6 +330,29 @@ fn files_of_every_version_say_what_they_said() {
         }
     }
     assert!(found_newest, "the files of this version are not written");
+}
+
+/// A file from before there was a rule for missing features refuses them; a file with the rule fills them in.
+#[test]
+fn missing_features_are_refused_by_files_without_the_rule() {
+    let predict = |version: &str, name: &str| {
+        let place = folder().join(version).join(format!("{name}.oblivio"));
+        let model = Model::from_bytes(&fs::read(place).unwrap()).unwrap();
+        let mut table = table(1000);
+        table[0] = Column::numbers("mark", vec![f64::NAN; ROWS]);
+        model.predict(&table, &watch())
+    };
+    for version in ["0.1.0-a", "0.1.0-b", "0.1.0-c"] {
+        let refused = predict(version, "ridge").unwrap_err();
+        assert!(
+            matches!(&refused, Error::MissingValues { column, .. } if column == "mark"),
+            "{refused}"
+        );
+    }
+    for name in ["ridge", "gaps"] {
+        let uses = predict(NEWEST, name).unwrap()[0].uses;
+        assert_eq!(uses.missing_feature, ROWS);
+    }
 }
 
 #[test]

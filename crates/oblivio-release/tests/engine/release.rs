@@ -907,10 +907,7 @@ fn settings_are_spelled_and_checked() {
         ReleaseMethod::named("residual").unwrap(),
         ReleaseMethod::Residual
     );
-    assert_eq!(
-        MissingValues::named("keep").unwrap(),
-        MissingValues::Keep
-    );
+    assert_eq!(MissingValues::named("keep").unwrap(), MissingValues::Keep);
     let table = table(60, 25);
     let settings = ReleaseSettings {
         strength: 1.5,

@@ -13,10 +13,10 @@ mod transformer;
 
 use std::sync::Arc;
 
-use oblivio_base::encoder::{complete, find};
+use oblivio_base::encoder::{Encoding, complete, filled_features, find};
 use oblivio_base::error::require;
 use oblivio_base::points::check_weights;
-use oblivio_base::{Column, Encoder, Error, Named, Points, Result, Scaling, Warning, Watch};
+use oblivio_base::{Column, Encoder, Error, Named, Points, Result, UnseenCategory, Warning, Watch};
 use oblivio_kernels::learn::Learner;
 use oblivio_kernels::{Basis, Shape};
 use serde::{Deserialize, Serialize};
@@ -120,12 +120,12 @@ impl Model {
     /// Leave-one-out errors and dependence for a grid of ridge regressions on the columns of a table; see [`Settings::path`].
     pub fn path(
         roles: Roles,
-        scaling: Scaling,
+        encoding: impl Into<Encoding>,
         settings: &Settings,
         grid: &PathGrid,
         watch: &Watch,
     ) -> Result<Path> {
-        let (_, points, sensitive) = roles.encoded(scaling, settings)?;
+        let (_, points, sensitive) = roles.encoded(encoding)?;
         let targets = roles.target.to_numbers()?;
         let training = Training {
             points: &points,
@@ -139,11 +139,12 @@ impl Model {
     /// Fits one score or several to the columns of a table.
     pub fn fit(
         roles: Roles,
-        scaling: Scaling,
+        encoding: impl Into<Encoding>,
         settings: &Settings,
         watch: &Watch,
     ) -> Result<(Self, Vec<Summary>)> {
-        let (encoder, points, sensitive) = roles.encoded(scaling, settings)?;
+        let (encoder, points, sensitive) = roles.encoded(encoding)?;
+        let filled = filled_features(roles.features);
         let name = &roles.target.name;
         if settings.learner.classifies() {
             let own = Labels::of(roles.target);
@@ -155,9 +156,12 @@ impl Model {
                 targets: &targets,
                 weights: roles.weights,
             };
-            let fits = settings
+            let mut fits = settings
                 .fit_classes(training, labels.len(), watch)
                 .map_err(|error| labels.named(error))?;
+            for fit in &mut fits {
+                fit.summary.warnings.extend(filled.clone());
+            }
             return Ok(Self::classifier(encoder, fits, name, labels, settings));
         }
         let targets = roles.target.to_numbers()?;
@@ -167,7 +171,8 @@ impl Model {
             targets: &targets,
             weights: roles.weights,
         };
-        let fit = settings.fit(training, watch)?;
+        let mut fit = settings.fit(training, watch)?;
+        fit.summary.warnings.extend(filled);
         let (model, summary) = Self::new(encoder, fit, name, settings);
         Ok((model, vec![summary]))
     }
@@ -253,7 +258,7 @@ impl Model {
     /// Sensitive columns are used if all are there; a model that needs them refuses a table without, and one with a fallback
     /// scores all of its rows by that. There is one prediction for each score.
     pub fn predict(&self, table: &[Column], watch: &Watch) -> Result<Vec<Prediction>> {
-        let (points, unseen_level) = self.encoder.encode(table)?;
+        let (points, features) = self.encoder.encode(table)?;
         let columns: Result<Vec<Column>> = self
             .sensitive_columns()
             .into_iter()
@@ -266,7 +271,7 @@ impl Model {
         };
         let score = |scorer: &Predictor| {
             let mut prediction = scorer.predict(&points, sensitive.as_ref(), watch)?;
-            prediction.uses.unseen_level = unseen_level;
+            prediction.uses = prediction.uses.with_features(features);
             Ok(prediction)
         };
         self.scorers.iter().map(score).collect()
@@ -320,8 +325,7 @@ impl Roles<'_> {
     /// The encoding of a table's columns, its points and its sensitive part.
     pub fn encoded(
         &self,
-        scaling: Scaling,
-        settings: &Settings,
+        encoding: impl Into<Encoding>,
     ) -> Result<(Encoder, Points<'static>, Sensitive)> {
         let rows = self.target.len();
         if self.features.is_empty() {
@@ -344,8 +348,8 @@ impl Roles<'_> {
         let ones = vec![1.0; rows];
         let weights = self.weights.unwrap_or(&ones);
         check_weights(weights, rows)?;
-        let unseen = settings.partition.policies.category;
-        let encoder = Encoder::fit(self.features, scaling, weights, unseen)?;
+        let unseen = UnseenCategory::Population;
+        let encoder = Encoder::fit(self.features, encoding, weights, unseen)?;
         let (points, _) = encoder.encode(self.features)?;
         let sensitive = Sensitive::new(self.sensitive.to_vec(), rows)?;
         Ok((encoder, points, sensitive))

@@ -234,8 +234,7 @@ impl RowModel {
             }
             self.found.before[number] = h;
             self.found.scores[number] = score;
-            uses.unseen_level = self.encoder.ignored;
-            self.found.uses = uses;
+            self.found.uses = uses.with_features(self.encoder.uses);
         }
         Some(())
     }

@@ -40,7 +40,7 @@ impl Transformer {
 
     /// The features of the rows of a table, row after row, its columns found by name; and how often a policy was needed.
     pub fn transform(&self, table: &[Column], watch: &Watch) -> Result<(Vec<f64>, Uses)> {
-        let (points, unseen_level) = self.encoder.encode(table)?;
+        let (points, from_features) = self.encoder.encode(table)?;
         let columns = self
             .sensitive_columns()
             .into_iter()
@@ -49,12 +49,6 @@ impl Transformer {
         let sensitive = Sensitive::new(columns, points.len())?;
         let (features, assignment) = self.features.transform(&points, Some(&sensitive), watch)?;
         let uses = assignment.map_or(Uses::default(), |assignment| assignment.uses);
-        Ok((
-            features,
-            Uses {
-                unseen_level,
-                ..uses
-            },
-        ))
+        Ok((features, uses.with_features(from_features)))
     }
 }

@@ -68,6 +68,7 @@ impl Uses {
             missing,
             sensitive_free,
             unseen_level,
+            missing_feature,
         } = self;
         let counts = [
             empty_cell,
@@ -76,6 +77,7 @@ impl Uses {
             missing,
             sensitive_free,
             unseen_level,
+            missing_feature,
         ];
         let possible = counts.iter().all(|count| *count <= MOST_ROWS);
         require(possible, "the number of its rows")

@@ -14,6 +14,7 @@ mod rule;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use oblivio_base::encoder::FeatureUses;
 use oblivio_base::error::listed;
 use oblivio_base::stats::effective_rows;
 use oblivio_base::{Error, Result, UnseenCategory, Values, Warning};
@@ -106,6 +107,9 @@ pub struct Uses {
     /// A feature's category that was not there at the fit, taken as none.
     #[serde(default)]
     pub unseen_level: usize,
+    /// A feature's missing value, taken as the fit says.
+    #[serde(default)]
+    pub missing_feature: usize,
 }
 
 /// The keys that rows have, numbered as they come: a *slot* each.
@@ -156,6 +160,16 @@ impl Slots {
 }
 
 impl Uses {
+    /// The same counts of rows, with these of their features' values.
+    #[must_use]
+    pub fn with_features(self, features: FeatureUses) -> Self {
+        Self {
+            unseen_level: features.unseen,
+            missing_feature: features.missing,
+            ..self
+        }
+    }
+
     /// The counts of two sets of rows together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
@@ -166,6 +180,7 @@ impl Uses {
             missing: self.missing + other.missing,
             sensitive_free: self.sensitive_free + other.sensitive_free,
             unseen_level: self.unseen_level + other.unseen_level,
+            missing_feature: self.missing_feature + other.missing_feature,
         }
     }
 }

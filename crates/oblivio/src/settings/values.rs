@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use oblivio_base::{Error, Named, Result, Scaling};
+use oblivio_base::{Encoding, Error, Named, Result, Scaling};
 
 use super::{Literal, setting};
 
@@ -73,13 +73,16 @@ impl SettingValues {
         self.text("alpha").as_deref() == Some("auto")
     }
 
-    /// How number columns are scaled.
-    pub fn scaling(&self) -> Scaling {
-        if self.switch("standardize") {
-            Scaling::Standard
-        } else {
-            Scaling::Raw
-        }
+    /// How feature columns are encoded.
+    pub fn encoding(&self) -> Result<Encoding> {
+        Ok(Encoding {
+            scaling: if self.switch("standardize") {
+                Scaling::Standard
+            } else {
+                Scaling::Raw
+            },
+            missing: self.word("missing_features")?.unwrap_or_default(),
+        })
     }
 
     /// Bytes for the matrix or the features of a classifier, if a number was chosen.

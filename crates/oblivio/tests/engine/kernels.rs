@@ -9,7 +9,7 @@ use oblivio::reference::Reference;
 use oblivio::{
     Column, Encoder, Error, Kernel, Mode, Partition, Points, Sensitive, Settings, Training, Watch,
 };
-use oblivio_base::{Named, Scaling, UnseenCategory};
+use oblivio_base::{Encoding, MissingFeatures, Named, Scaling, UnseenCategory};
 use oblivio_kernels::learn::{Ridge, Solver};
 use oblivio_kernels::{Gamma, KernelMatrix, Lower, Smoothness};
 use oblivio_testing::{
@@ -588,8 +588,12 @@ fn errors_name_the_offending_value() {
         ruled(rule, &ages).unwrap()
     };
     let at_age = |age: f64| sensitive(vec![numbers("age", &[age])]).unwrap();
+    let strict = Encoding {
+        scaling: Scaling::Raw,
+        missing: MissingFeatures::Error,
+    };
     let encoder =
-        |column: Column| Encoder::fit(&[column], Scaling::Raw, &[1.0; 2], UnseenCategory::Error);
+        |column: Column| Encoder::fit(&[column], strict, &[1.0; 2], UnseenCategory::Error);
     let parse = |text: &str| text.parse::<Kernel<Gamma>>().unwrap_err();
     let stopped = Watch::default();
     stopped.interrupt();

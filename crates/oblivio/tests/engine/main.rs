@@ -15,6 +15,7 @@ mod fixtures;
 mod intervals;
 mod kernels;
 mod learners;
+mod missing_features;
 mod model;
 mod outliers;
 mod parts;

@@ -51,10 +51,8 @@ impl Pass<'_> {
         let features = settings.classifier_features(&positive)?;
         let survey = self.survey(settings.seed)?;
         let (encoder, fit) = watched(self.pool, |watch| {
-            survey.begin_features(self.scaling, &features, watch)
+            survey.begin_features(self.encoding, &features, watch)
         })?;
-        // Cells that are only for the report refuse no category; features do, as they were asked to.
-        let encoder = encoder.with_unseen(settings.partition.policies.category);
         let sums = self.gather(&encoder, Sums::Features(Box::new(fit)))?;
         let Sums::Features(fit) = sums else {
             anyhow::bail!("the features were lost on the way");

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use oblivio::model::Labels;
 use oblivio::{Column, Roles, Values};
+use oblivio_base::MissingFeatures;
 
 use crate::cmd::columns::ColumnArgs;
 use crate::table::{Source, Table};
@@ -17,6 +18,8 @@ pub(in crate::cmd) struct Columns {
     /// The value of a text target that counts as 1.
     positive: Option<String>,
     drop_missing: bool,
+    /// Whether rows that miss a feature are left out with the others.
+    drop_features: bool,
     /// Whether the target's values are classes.
     classifies: bool,
 }
@@ -84,8 +87,17 @@ impl Columns {
             weights: args.weights.clone(),
             positive: args.positive.clone(),
             drop_missing: args.drop_missing,
+            drop_features: false,
             classifies,
         })
+    }
+
+    /// The same columns; rows that miss a feature are left out with the others if missing features are refused.
+    pub(in crate::cmd) fn with_missing_features(self, missing: MissingFeatures) -> Self {
+        Self {
+            drop_features: missing == MissingFeatures::Error,
+            ..self
+        }
     }
 
     /// All columns that are read.
@@ -111,7 +123,8 @@ impl Columns {
         let target = target.transpose()?;
         let mut complete = vec![true; table.rows()];
         if self.drop_missing {
-            let used = features.iter().chain(&sensitive).copied().chain(target);
+            let refused = features.iter().filter(|_| self.drop_features);
+            let used = refused.chain(&sensitive).copied().chain(target);
             used.flat_map(Column::missing)
                 .for_each(|row| complete[row] = false);
         }

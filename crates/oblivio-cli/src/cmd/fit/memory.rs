@@ -6,7 +6,7 @@ use oblivio::fit::PathGrid;
 use oblivio::intervals::IntervalSource;
 use oblivio::model::Labels;
 use oblivio::{Mode, Model, Settings};
-use oblivio_base::Scaling;
+use oblivio_base::Encoding;
 use oblivio_kernels::learn::{Learner, Solver};
 use rayon::ThreadPool;
 
@@ -19,7 +19,7 @@ use crate::table::Source;
 pub(super) fn fit(
     args: &Args,
     settings: &Settings,
-    scaling: Scaling,
+    encoding: Encoding,
     source: &Source,
     columns: &Columns,
     pool: &ThreadPool,
@@ -45,7 +45,7 @@ pub(super) fn fit(
     let (settings, path) = if finds_penalty && settings.components.is_none() {
         let grid = PathGrid::usual(settings.strength);
         let path = watched(pool, |watch| {
-            Model::path(rows.roles(target, None), scaling, settings, &grid, watch)
+            Model::path(rows.roles(target, None), encoding, settings, &grid, watch)
         })?;
         (path.settings, path.points)
     } else {
@@ -58,7 +58,7 @@ pub(super) fn fit(
     let (model, summaries) = watched(pool, |watch| {
         Model::fit(
             rows.roles(target, labels.as_ref()),
-            scaling,
+            encoding,
             &settings,
             watch,
         )

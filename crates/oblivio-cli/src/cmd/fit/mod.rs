@@ -57,17 +57,18 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         Some(source) => source,
         None => opened(&data, &args.columns.read.options())?,
     };
+    let encoding = args.settings.values.encoding()?;
     let columns = Columns::choose(
         &source,
         &args.columns,
         args.target.as_deref(),
         settings.learner.classifies(),
-    )?;
-    let scaling = args.settings.values.scaling();
+    )?
+    .with_missing_features(encoding.missing);
     let pass = |components, saved| Pass {
         args,
         data: &data,
-        scaling,
+        encoding,
         components,
         source: &source,
         columns: &columns,
@@ -98,10 +99,10 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
                 (settings.penalty, settings.intervals) = (found.model.card.penalty, asked);
                 path = found.path;
             }
-            let fitted = memory::fit(args, &settings, scaling, &source, &columns, pool)?;
+            let fitted = memory::fit(args, &settings, encoding, &source, &columns, pool)?;
             Fitted { path, ..fitted }
         }
-        (None, _) => memory::fit(args, &settings, scaling, &source, &columns, pool)?,
+        (None, _) => memory::fit(args, &settings, encoding, &source, &columns, pool)?,
     };
     let Fitted {
         model,
@@ -154,7 +155,8 @@ fn say(
 
 fn say_warnings(warnings: &[Warning]) {
     for warning in warnings {
-        report::remark(format_args!("warning: {warning}"));
+        let kind = if warning.is_note() { "note" } else { "warning" };
+        report::remark(format_args!("{kind}: {warning}"));
     }
 }
 

@@ -9,7 +9,7 @@ use oblivio::model::Checkpoint;
 use oblivio::moments::{Batch, SensitiveRows};
 use oblivio::survey::Survey;
 use oblivio::{Column, Encoder, Model, Sensitive, Settings, Transformer, Warning, Watch};
-use oblivio_base::Scaling;
+use oblivio_base::Encoding;
 use oblivio_kernels::Components;
 use rayon::ThreadPool;
 
@@ -25,7 +25,7 @@ use crate::table::Source;
 pub(super) struct Pass<'a> {
     pub(super) args: &'a Args,
     pub(super) data: &'a [PathBuf],
-    pub(super) scaling: Scaling,
+    pub(super) encoding: Encoding,
     pub(super) components: Components,
     pub(super) source: &'a Source,
     pub(super) columns: &'a Columns,
@@ -63,7 +63,7 @@ impl Pass<'_> {
         } else {
             let survey = self.survey(settings.seed)?;
             watched(self.pool, |watch| {
-                survey.begin(self.scaling, settings, self.components, watch)
+                survey.begin(self.encoding, settings, self.components, watch)
             })?
         };
         let sums = self.gather(&encoder, Sums::Ridge(Box::new(fit)))?;
@@ -106,7 +106,7 @@ impl Pass<'_> {
         } else {
             let survey = self.survey(settings.seed)?;
             watched(self.pool, |watch| {
-                survey.begin_features(self.scaling, settings, watch)
+                survey.begin_features(self.encoding, settings, watch)
             })?
         };
         let sums = self.gather(&encoder, Sums::Features(Box::new(fit)))?;
@@ -122,7 +122,7 @@ impl Pass<'_> {
     fn find(&mut self, settings: &str) -> Result<Option<Checkpoint>> {
         let settings = format!(
             "{settings} {:?} {:?} {:?} {:?}",
-            self.scaling,
+            self.encoding,
             self.components,
             self.columns,
             self.args.columns.read.options()

@@ -33,12 +33,14 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
     let inputs: Vec<&Path> = data.iter().map(PathBuf::as_path).collect();
     written::check(&args.output, &inputs)?;
     let source = opened(&data, &args.columns.read.options())?;
+    let encoding = args.settings.values.encoding()?;
     let columns = Columns::choose(
         &source,
         &args.columns,
         Some(&args.target),
         base.learner.classifies(),
-    )?;
+    )?
+    .with_missing_features(encoding.missing);
     let rows = columns.rows(&source.table_of(&columns.names())?)?;
     columns.check_positive(rows.has_positive, &source)?;
     say_dropped(rows.dropped, source.rows())?;
@@ -52,7 +54,7 @@ pub(crate) fn run(args: &Args, pool: &ThreadPool) -> Result<()> {
         .then(|| columns.labels(Labels::of(target)));
     let roles = rows.roles(target, labels.as_ref());
     let frontier = watched(pool, |watch| {
-        settings.run(roles, args.settings.values.scaling(), &candidates, watch)
+        settings.run(roles, encoding, &candidates, watch)
     })?;
     let report = Report {
         title: args.title.clone().unwrap_or_else(|| written::names(&data)),

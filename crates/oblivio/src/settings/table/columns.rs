@@ -1,7 +1,9 @@
 //! Columns, the seed, and reports of progress.
 
+use oblivio_base::MissingFeatures;
+
 use super::super::{Fitter, Group, Level, Literal, Setting, SettingKind};
-use super::{ALL, PLAIN};
+use super::{ALL, PLAIN, words};
 
 pub(super) static SETTINGS: &[Setting] = &[
     Setting {
@@ -76,15 +78,22 @@ pub(super) static SETTINGS: &[Setting] = &[
         default: Literal::Switch(true),
         group: Group::Columns,
         help: &["Scale number columns of X to mean 0 and standard deviation 1."],
-        used_by: &[
-            Fitter::Ridge,
-            Fitter::RidgeCv,
-            Fitter::Svc,
-            Fitter::Logistic,
-            Fitter::Transformer,
-            Fitter::Kernel,
-            Fitter::Frontier,
+        used_by: ENCODERS,
+        ..PLAIN
+    },
+    Setting {
+        name: "missing_features",
+        python: Some("missing_features"),
+        flag: Some("missing-features"),
+        kind: SettingKind::Word(words::<MissingFeatures>),
+        default: Literal::Text("indicate"),
+        group: Group::Columns,
+        help: &[
+            "Missing values of features: fill them in and mark them, or refuse them.",
+            "indicate: a missing number is the mean of its column, with an indicator column; a missing category is a level of",
+            "its own. error refuses them.",
         ],
+        used_by: ENCODERS,
         ..PLAIN
     },
     Setting {
@@ -138,4 +147,15 @@ const ESTIMATORS: &[Fitter] = &[
     Fitter::Kernel,
     Fitter::Offset,
     Fitter::Release,
+];
+
+/// Who encodes columns of X.
+const ENCODERS: &[Fitter] = &[
+    Fitter::Ridge,
+    Fitter::RidgeCv,
+    Fitter::Svc,
+    Fitter::Logistic,
+    Fitter::Transformer,
+    Fitter::Kernel,
+    Fitter::Frontier,
 ];
