@@ -1,6 +1,7 @@
 """What bad input gets: the class of the exception and the sentence, or the warning."""
 
 import contextlib
+import re
 import warnings
 
 import numpy as np
@@ -30,6 +31,12 @@ def refused(match, make, X, y, kind=ob.InvalidInputError, **keywords):
     assert not hasattr(model, "model_")
 
 
+def strict(make, **keywords):
+    """An estimator that refuses missing values; a wrapper leaves them to its own."""
+    model = make(**keywords)
+    return model if isinstance(model, ob.Offset) else model.set_params(missing_features="error")
+
+
 def changed(frame, row, column, value):
     frame = frame.copy()
     frame.loc[row, column] = value
@@ -52,20 +59,24 @@ class TestNotFinite:
     @pytest.mark.parametrize("native", [lambda x: x, pl.from_pandas])
     def test_features_are_named(self, make, value, word, native, table):
         X, _, y = table
-        refused(f"contains {word}: column 'b', row 4", make, native(changed(X, 4, "b", value)), y)
+        sentence, kind = f"contains {word}: column 'b', row 4", ob.InvalidInputError
+        if isinstance(make(), ob.Offset) and word == "NaN":
+            sentence, kind = "contains NaN", ValueError
+        refused(sentence, lambda: strict(make), native(changed(X, 4, "b", value)), y, kind=kind)
 
     def test_features_beside_text_are_named(self, make, table):
         X, _, y = table
         if isinstance(make(), ob.Offset):
             pytest.skip("takes numbers only")
         X = X.assign(t=["x", "y"] * 30)
-        refused("column `b` has 1 missing values, the first in row 4", make, changed(X, 4, "b", np.nan), y)
         refused("column `b` is inf in row 4", make, changed(X, 4, "b", np.inf), y)
-        refused("column `t` has 1 missing values, the first in row 4", make, changed(X, 4, "t", None), y)
+        for column in ("b", "t"):
+            sentence = f"column `{column}` has 1 missing values, the first in row 4"
+            refused(sentence, lambda: strict(make), changed(X, 4, column, None), y)
 
     def test_arrays(self, make, table):
         X, _, y = table
-        refused("Input X contains NaN", make, changed(X, 4, "b", np.nan).to_numpy(), y, kind=ValueError)
+        refused("Input X contains NaN", lambda: strict(make), changed(X, 4, "b", np.nan).to_numpy(), y, kind=ValueError)
 
     @pytest.mark.parametrize("value", [np.nan, np.inf])
     def test_sensitive(self, make, value, table):
@@ -74,16 +85,18 @@ class TestNotFinite:
         s[7] = value
         sentence = "1 missing values, the first in row 7" if np.isnan(value) else "is inf in row 7"
         refused(f"sensitive column `group`.*{sentence}", make, X, y, sensitive_features=s)
-        refused("column 'group', row 7", lambda: make(sensitive_feature_ids="group"), X.assign(group=s), y)
+        refused("'group'.*row 7", lambda: make(sensitive_feature_ids="group"), X.assign(group=s), y)
         refused("`group` has 1 missing", make, X, y, sensitive_features=s.map({0: "a", 1: "b", 2: "c"}))
 
     def test_at_prediction(self, make, table):
         X, s, y = table
-        model = make().fit(X, y, sensitive_features=s)
+        model = strict(make).fit(X, y, sensitive_features=s)
         use = model.matrix if hasattr(model, "matrix") else None
         use = use or (lambda x, s: (getattr(model, "predict", None) or model.transform)(x, sensitive_features=s))
-        with pytest.raises(ob.InvalidInputError, match="column 'c', row 0"):
+        with pytest.raises(ValueError, match="NaN"):
             use(changed(X, 0, "c", np.nan), s)
+        with pytest.raises(ob.InvalidInputError, match="infinity: column 'c', row 0"):
+            use(changed(X, 0, "c", np.inf), s)
         with pytest.raises(ob.InvalidInputError, match="`group` has 60 missing values"):
             use(X, np.full(60, np.nan))
 
@@ -126,7 +139,17 @@ class TestShapes:
 
     def test_sparse(self, make, table):
         X, _, y = table
-        refused("(?i)sparse data was passed.*toarray", make, scipy.sparse.csr_matrix(X), y, kind=TypeError)
+        dense = make().fit(X.to_numpy(), y)
+        for matrix in (scipy.sparse.csr_matrix(X), scipy.sparse.csc_array(X)):
+            model = make().fit(matrix, y)
+            read = getattr(model, "predict", None) or getattr(model, "transform", None) or model.matrix
+            known = getattr(dense, "predict", None) or getattr(dense, "transform", None) or dense.matrix
+            np.testing.assert_array_equal(read(matrix), known(X.to_numpy()))
+
+    def test_sparse_too_large(self, make, table):
+        _, _, y = table
+        wide = scipy.sparse.csr_matrix((60, 2**31 - 1))
+        refused("X is sparse and needs 1030.8 GB as a dense array.*partial_fit with n_components", make, wide, y)
 
     def test_no_features_left(self, make, table):
         X, _, y = table
@@ -167,7 +190,6 @@ class TestShapes:
             (X[[]], "has no columns; leave it out if there are none"),
             (np.zeros((60, 0)), "has no columns"),
             ([{1}] * 60, "'sensitive_feature_0' holds objects that are neither all numbers nor all text, such as {1}"),
-            (pd.Series(pd.date_range("2020", periods=60)), "column 'sensitive_feature_0' has the type Datetime"),
             (pd.concat([X["a"], X["a"]], axis=1), "names of columns must be unique"),
         ):
             refused(sentence, make, X, y, sensitive_features=data)
@@ -191,7 +213,6 @@ class TestColumns:
 
     def test_types_are_named(self, table):
         X, _, y = table
-        refused("column 'when' has the type Datetime", ob.ObliviousRidge, X.assign(when=pd.Timestamp("2020-01-01")), y)
         lists = pl.from_pandas(X).with_columns(l=pl.lit([1, 2]))
         refused(r"column 'l' has the type List", ob.ObliviousRidge, lists, y)
 
@@ -361,7 +382,7 @@ class TestUnknownCategories:
     def test_without_reference_rows(self, table):
         X, s, y = table
         refused(
-            "has the value `2`, which no reference row has",
+            "has the value `2`, which is not in the training data",
             ob.ObliviousRidge(standardize=False),
             X,
             y,
@@ -391,14 +412,12 @@ class TestUnknownCategories:
         moved = X + X.mean()
         np.testing.assert_allclose(matrix, moved @ moved.T, atol=1e-12)
 
-    def test_of_x(self, table):
+    def test_of_x(self, table, caplog):
         X, s, y = table
         model = ob.ObliviousRidge(standardize=False).fit(X.assign(t=["x", "y"] * 30), y, sensitive_features=s)
-        with pytest.raises(ob.UnknownCategoryError, match=r"column `t` has the category `z`.*known: x, y"):
-            model.predict(X.assign(t="z"), sensitive_features=s)
-        lenient = ob.ObliviousRidge(standardize=False, handle_unknown="population").fit(X.assign(t=["x", "y"] * 30), y)
-        with pytest.warns(ob.OblivioWarning, match="60 values are of a feature's category that was not there"):
-            assert np.isfinite(lenient.predict(X.assign(t="z"))).all()
+        with caplog.at_level("INFO", logger="oblivio"):
+            assert np.isfinite(model.predict(X.assign(t="z"), sensitive_features=s)).all()
+        assert "60 values are of a feature's category that was not there" in caplog.text
 
     def test_values_outside_bounds(self, table):
         X, _, y = table
@@ -410,10 +429,15 @@ class TestUnknownCategories:
             y,
             sensitive_features=X["a"],
         )
-        with pytest.warns(ob.OblivioWarning, match="rows have a sensitive value outside the range"):
-            ob.ObliviousRidge(binning="uniform", **({"standardize": False} | narrow)).fit(
-                X, y, sensitive_features=X["a"]
-            )
+        model = ob.ObliviousRidge(binning="uniform", **({"standardize": False} | narrow)).fit(
+            X, y, sensitive_features=X["a"]
+        )
+        assert any("rows have a sensitive value outside the range" in note for note in model.notes_)
+
+
+def noted(model, sentence):
+    """Whether the fit says so, without a warning."""
+    return any(re.search(sentence, note) for note in model.notes_)
 
 
 class TestWarnings:
@@ -433,27 +457,27 @@ class TestWarnings:
 
     def test_constant_features(self, table):
         X, s, y = table
-        with pytest.warns(ob.OblivioWarning, match="constant features .* left out of the kernel's scale: k$"):
-            model = ob.ObliviousRidge(standardize=False).fit(X.assign(k=3.0), y, sensitive_features=s)
+        model = ob.ObliviousRidge(standardize=False).fit(X.assign(k=3.0), y, sensitive_features=s)
+        assert noted(model, "constant features .* left out of the kernel's scale: k$")
         without = ob.ObliviousRidge(standardize=False).fit(X, y, sensitive_features=s)
         assert model.model_.kernel == without.model_.kernel
 
     def test_duplicate_rows(self, table):
         X, s, y = table
-        with pytest.warns(ob.OblivioWarning, match="5 rows have the same features as an earlier row"):
-            ob.ObliviousRidge(standardize=False).fit(
-                pd.concat([X, X[:5]]), pd.concat([y, y[:5]]), sensitive_features=pd.concat([s, s[:5]])
-            )
+        model = ob.ObliviousRidge(standardize=False).fit(
+            pd.concat([X, X[:5]]), pd.concat([y, y[:5]]), sensitive_features=pd.concat([s, s[:5]])
+        )
+        assert noted(model, "5 rows have the same features as an earlier row")
 
     def test_more_components_than_rows(self, table):
-        with pytest.warns(ob.OblivioWarning, match="256 components were asked for and there are 60 distinct rows"):
-            features = ob.ObliviousTransformer(standardize=False).fit_transform(table[0])
-        assert features.shape == (60, 60)
+        model = ob.ObliviousTransformer(standardize=False)
+        assert model.fit_transform(table[0]).shape == (60, 60)
+        assert noted(model, "256 components were asked for and there are 60 distinct rows")
 
     def test_small_cells(self, table):
         X, _, y = table
-        with pytest.warns(ob.OblivioWarning, match="60 cells hold a single reference row"):
-            ob.ObliviousRidge(standardize=False, cells=60).fit(X, y, sensitive_features=X["a"])
+        model = ob.ObliviousRidge(standardize=False, cells=60).fit(X, y, sensitive_features=X["a"])
+        assert noted(model, "60 cells hold a single reference row")
 
     def test_they_point_at_the_caller(self, table):
         with warnings.catch_warnings(record=True) as caught:
@@ -465,11 +489,7 @@ class TestWarnings:
 def test_numbers_out_of_range(table):
     X, _, y = table
     refused(
-        "raise the penalty|not finite",
-        ob.ObliviousRidge(standardize=False, kernel="linear"),
-        X * 1e160,
-        y,
-        kind=ob.NumericalError,
+        "column `a` holds .*; its square overflows", ob.ObliviousRidge(standardize=False, kernel="linear"), X * 1e160, y
     )
     twice = pd.concat([X, X + 0.0])
     model = ob.ObliviousRidge(standardize=False, kernel="linear", alpha=1e-30)

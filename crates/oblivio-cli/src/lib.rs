@@ -102,7 +102,7 @@ fn guarded(work: impl FnOnce() -> anyhow::Result<i32>) -> i32 {
     match work() {
         Ok(code) => code,
         Err(error) => {
-            report::remark(format_args!("error: {error:#}"));
+            report::remark(format_args!("error: {}", report::sentence(&error)));
             FAILED
         }
     }

@@ -9,6 +9,7 @@ use oblivio::partition::Uses;
 use oblivio::{Model, Partition, Predictor};
 use oblivio_audit::{CellMean, CorrelationRatio};
 use oblivio_base::Named;
+use oblivio_base::error::Interface;
 use oblivio_kernels::Shape;
 
 /// More cells than this are left to `--json`.
@@ -442,6 +443,17 @@ pub(crate) fn uses(uses: Uses) -> Vec<String> {
     all.filter(|(count, ..)| *count > 0)
         .map(|(count, what, said)| format!("{count} {what} {said}"))
         .collect()
+}
+
+/// An error with its causes. Errors of the engine are in the words of the program. Rows are counted from 1.
+pub(crate) fn sentence(error: &anyhow::Error) -> String {
+    let of =
+        |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref::<oblivio::Error>() {
+            Some(error) => error.told(Interface::Program, &|row| format!("row {}", row + 1)),
+            None => cause.to_string(),
+        };
+    let causes: Vec<String> = error.chain().map(of).collect();
+    causes.join(": ")
 }
 
 /// Four digits are enough to read.

@@ -611,7 +611,7 @@ fn features_need_the_sensitive_columns_only_to_take_them_out() {
     assert!(!place.path().join("z.csv").exists());
 }
 
-/// In a table of several batches, a row has its number in the table.
+/// In a table of several batches, a row has its line in the file.
 #[test]
 fn a_bad_value_far_down_is_found_by_its_row() {
     let place = Place::new();
@@ -623,7 +623,7 @@ fn a_bad_value_far_down_is_found_by_its_row() {
         format!("x,sex,y\n{}", (0..15_000).map(row).collect::<String>())
     };
     place.write("train.csv", "x,sex,y\n1,F,1\n2,M,2\n4,F,3\n3,M,1\n");
-    place.run("fit train.csv --target y --sensitive sex -o m.oblivio");
+    place.run("fit train.csv --target y --sensitive sex --missing-features error -o m.oblivio");
     let message = |text: &str| {
         place.write("t.csv", text);
         let output = place.output("predict m.oblivio t.csv -o s.csv");
@@ -633,12 +633,12 @@ fn a_bad_value_far_down_is_found_by_its_row() {
     let missing = table(&|i| (i == 6000 || i == 14_000).then_some("NA"));
     assert_eq!(
         message(&missing),
-        "error: column `x` has 2 missing values, the first in row 12000; fill them in or drop those rows\n"
+        "error: column `x` has 2 missing values, the first in line 12002; fill them in, or leave those rows out: `oblivio fit` does with --drop-missing\n"
     );
     let infinite = table(&|i| (i == 14_000).then_some("inf"));
     assert_eq!(
         message(&infinite),
-        "error: column `x` is inf in row 28000; every value must be finite: remove or replace it\n"
+        "error: column `x` is inf in line 28002; every value must be finite: remove or replace it\n"
     );
     assert_eq!(place.names(), ["m.oblivio", "t.csv", "train.csv"]);
 }

@@ -1,5 +1,6 @@
 //! The one place where engine errors become exceptions.
 
+use oblivio_base::error::Interface;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyArithmeticError, PyKeyboardInterrupt, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
@@ -38,7 +39,7 @@ create_exception!(
 /// The exception for an engine error.
 pub(crate) fn raise(error: oblivio::Error) -> PyErr {
     use oblivio::Error as E;
-    let message = error.to_string();
+    let message = error.told(Interface::Python, &|row| format!("row {row}"));
     match error {
         E::UnknownCategory { .. } | E::UnknownLevel { .. } => {
             UnknownCategoryError::new_err(message)

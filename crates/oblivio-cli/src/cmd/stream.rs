@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use oblivio::model::RowColumn;
 use oblivio::{Column, Error};
+use oblivio_base::error::Interface;
 use oblivio_base::nearest;
 use rayon::ThreadPool;
 
@@ -142,5 +143,13 @@ pub(crate) fn in_table(error: Error, source: &Source, start: usize) -> anyhow::E
             other => other,
         })
     };
-    in_table(error).map_or_else(|problem| problem, anyhow::Error::from)
+    in_table(error).map_or_else(|problem| problem, |error| placed(error.into(), source))
+}
+
+/// An error of the rows of a table, with the place of a row in its files.
+pub(crate) fn placed(error: anyhow::Error, source: &Source) -> anyhow::Error {
+    match error.downcast::<Error>() {
+        Ok(error) => anyhow!(error.told(Interface::Program, &|row| source.place(row))),
+        Err(other) => other,
+    }
 }

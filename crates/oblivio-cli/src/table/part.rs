@@ -121,6 +121,10 @@ impl Part {
         }
     }
 
+    pub(super) fn is_csv(&self) -> bool {
+        matches!(self.format, Format::Csv(_))
+    }
+
     /// What is known of the file, if it can be read again.
     pub(super) fn known(&self) -> Option<Known> {
         matches!(self.place, Place::Path(_)).then(|| Known {

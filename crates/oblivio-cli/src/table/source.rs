@@ -172,6 +172,26 @@ impl Source {
         rows.fold(0, usize::saturating_add)
     }
 
+    /// Where a row is, for people: its line in a CSV file (if no field has several), its number in a Parquet file.
+    pub fn place(&self, row: usize) -> String {
+        let mut left = row;
+        for file in &self.files {
+            if left < file.record.rows {
+                let place = if file.is_csv() {
+                    format!("line {}", left + 2)
+                } else {
+                    format!("row {}", left + 1)
+                };
+                return match self.files.len() {
+                    1 => place,
+                    _ => format!("{place} of {}", file.name),
+                };
+            }
+            left -= file.record.rows;
+        }
+        format!("row {}", row + 1)
+    }
+
     /// The names of the columns, in the order of the first file.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|column| column.name.as_str())

@@ -12,6 +12,7 @@ use rayon::ThreadPool;
 
 use super::columns::Columns;
 use super::{Args, Fitted, stream};
+use crate::cmd::stream::placed;
 use crate::progress::watched;
 use crate::report;
 use crate::table::Source;
@@ -46,7 +47,8 @@ pub(super) fn fit(
         let grid = PathGrid::usual(settings.strength);
         let path = watched(pool, |watch| {
             Model::path(rows.roles(target, None), encoding, settings, &grid, watch)
-        })?;
+        })
+        .map_err(|error| placed(error, source))?;
         (path.settings, path.points)
     } else {
         (settings.clone(), Vec::new())
@@ -62,7 +64,8 @@ pub(super) fn fit(
             &settings,
             watch,
         )
-    })?;
+    })
+    .map_err(|error| placed(error, source))?;
     Ok(Fitted {
         model,
         summaries,

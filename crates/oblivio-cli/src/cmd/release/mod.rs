@@ -83,7 +83,10 @@ fn hinted(error: Error, settings: &ReleaseSettings, rows: &ReleaseRows) -> Error
         Some(oblivio::Error::MissingValues { column, .. })
             if settings.method != ReleaseMethod::Projection && feature(column) =>
         {
-            anyhow!("{error}, or leave them missing with --missing-values keep")
+            anyhow!(
+                "{}, or leave them missing with --missing-values keep",
+                report::sentence(&error)
+            )
         }
         _ => error,
     }

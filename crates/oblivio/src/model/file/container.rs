@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 pub(crate) use oblivio_base::error::require;
 use oblivio_base::{Error, Points, Result};
-use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Raised when a reader of the old format would misread the new one.
@@ -159,7 +159,7 @@ pub fn write<'t>(
             let view = TensorView::new(Dtype::F64, tensor.shape.clone(), data)?;
             Ok((tensor.name.as_ref(), view))
         })
-        .collect::<std::result::Result<Vec<_>, safetensors::SafeTensorError>>()
+        .collect::<std::result::Result<Vec<_>, SafeTensorError>>()
         .map_err(invalid)?;
     serialize(views, Some(HashMap::from([(KEY.to_owned(), text)]))).map_err(invalid)
 }
@@ -195,7 +195,17 @@ pub fn read<'b, H: DeserializeOwned>(bytes: &'b [u8], kind: &str) -> Result<(H, 
 }
 
 fn text_of(bytes: &[u8]) -> Result<String> {
-    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(invalid)?;
+    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| match error {
+        // The first eight bytes are the length of a header: in a file of another kind they are any number.
+        SafeTensorError::HeaderTooLarge
+        | SafeTensorError::HeaderTooSmall
+        | SafeTensorError::InvalidHeaderLength
+        | SafeTensorError::InvalidHeader(_)
+        | SafeTensorError::InvalidHeaderDeserialization(_) => {
+            invalid("it is not a file of oblivio's, or is damaged; give one that a fit has written")
+        }
+        other => invalid(other),
+    })?;
     metadata
         .metadata()
         .as_ref()

@@ -1,6 +1,10 @@
 //! What the engine refuses, and what it accepts with a remark.
 
+mod words;
+
 use serde::{Deserialize, Serialize};
+
+pub use self::words::Interface;
 
 /// The engine's result.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -38,7 +42,7 @@ pub enum Error {
     NotDefined { measures: String },
 
     /// A number too large to be squared.
-    #[error("column `{name}` holds {value}; its square overflows: give it in a larger unit")]
+    #[error("column `{name}` holds {value:e}; its square overflows: give it in a larger unit")]
     OutOfSize { name: String, value: f64 },
 
     /// Two inputs that should describe the same rows do not.
@@ -68,7 +72,7 @@ pub enum Error {
     },
 
     /// A setting outside its range.
-    #[error("{name} must be {expected}, got {value}")]
+    #[error("{name} must be {}", words::demanded(expected, value))]
     InvalidParameter {
         name: &'static str,
         expected: &'static str,
@@ -216,7 +220,7 @@ pub enum Error {
 
     /// Cells with too few new rows for new offsets.
     #[error(
-        "{} of {cells} cells have fewer than {needed} new rows: {}; give more rows, ask for fewer (min_rows), or keep such cells as they were (small=\"keep\" in Python, --keep-small)",
+        "{} of {cells} cells have fewer than {needed} new rows: {}; give more rows, ask for fewer, or keep such cells as they were",
         small.len(),
         few(small)
     )]
