@@ -208,8 +208,11 @@ impl SeenColumn {
                     Scaling::Raw => (0.0, 1.0),
                     Scaling::Standard => (known, scale),
                 };
+                // Where no row of the fit needs it, seven digits do: parts of a table agree on them, whatever their order of sums.
+                let seven = f64::from(known as f32);
+                let exact = missing.counts || !seven.is_finite();
                 let missing = fills.then_some(Fill {
-                    value: known,
+                    value: if exact { known } else { seven },
                     indicator: missing.counts,
                 });
                 Ok(Feature::Number {
