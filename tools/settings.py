@@ -68,9 +68,17 @@ def annotation(setting: Setting, default: Any) -> str:
     return names[kind] + (" | None" if default is None else "")
 
 
-def form(setting: Setting, default: Any) -> str:
+def extra_of(setting: Setting, fitter: str) -> Setting | None:
+    """Values that an estimator takes besides the ones of the table."""
+    extra: Setting | None = setting["extra"]
+    return extra if extra and fitter in extra["used_by"] else None
+
+
+def form(setting: Setting, default: Any, fitter: str) -> str:
     """The values of a parameter in words."""
     kind = setting["kind"]
+    if extra := extra_of(setting, fitter):
+        return str(extra["form"])
     if setting["form"]:
         return str(setting["form"])
     if isinstance(default, bool):
@@ -104,15 +112,16 @@ def sections(table: list[Setting], fitter: str) -> str:
 def entry(setting: Setting, fitter: str) -> str:
     """One parameter in a docstring."""
     default = default_of(setting, fitter)
+    extra = extra_of(setting, fitter)
     text = textwrap.fill(
-        setting["help"],
+        f"{setting['help']} {extra['help']}" if extra else setting["help"],
         WIDTH,
         initial_indent=" " * 8,
         subsequent_indent=" " * 8,
         break_on_hyphens=False,
         break_long_words=False,
     )
-    return f"    {setting['python']} : {form(setting, default)}, default={literal(default)}\n{text}\n"
+    return f"    {setting['python']} : {form(setting, default, fitter)}, default={literal(default)}\n{text}\n"
 
 
 def rewritten(source: str, name: str, fitter: str, table: list[Setting]) -> str:
@@ -163,7 +172,10 @@ def cells(setting: Setting, users: dict[str, str]) -> list[str]:
     default = "none" if setting["default"] is None else f"`{literal(setting['default'])}`"
     for fitter, value in setting["exceptions"].items():
         default += f"; `{users[fitter]}`: `{literal(value)}`"
-    return [", ".join(names), values, default, setting["help"].replace("|", "\\|")]
+    text = setting["help"]
+    if extra := setting["extra"]:
+        text += f" {', '.join(f'`{users[fitter]}`' for fitter in extra['used_by'])}: {extra['help']}"
+    return [", ".join(names), values, default, text.replace("|", "\\|")]
 
 
 def files(table: list[Setting]) -> dict[Path, str]:

@@ -27,6 +27,7 @@ from oblivio._input import (
     units_of,
 )
 from oblivio._kernels import Kernel, spelled
+from oblivio._objects import PRECOMPUTED, is_table, needs_formula, read_fit, read_new
 from oblivio._oblivio import InvalidInputError
 from oblivio._settings import count as count
 from oblivio._settings import number as number
@@ -73,11 +74,27 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         "sample_weight": True,
     }
 
+    # Whether rows may be known by the values of a precomputed kernel or a callable.
+    _takes_objects: ClassVar[bool] = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Splits of a precomputed kernel are splits of its rows and its columns.
+        kernel = getattr(self, "kernel", None)
+        tags.input_tags.pairwise = isinstance(kernel, str) and kernel == PRECOMPUTED
+        return tags
+
+    def _features(self, X: Any, *, reset: bool) -> Features:
+        """X as columns, or as numbered rows with the values of a kernel."""
+        if is_table(getattr(self, "kernel", None)):
+            return read_fit(self, X) if reset else read_new(self, X)
+        return Features.read(self, X, reset=reset, apart=self._may_miss())
+
     def _read_fit(
         self, X: Any, sensitive_features: Any, control_features: Any = None
     ) -> tuple[Features, list[NamedColumn]]:
         """X without its sensitive columns, and these or the ones given apart; legitimate factors come after them."""
-        everything = Features.read(self, X, reset=True, apart=self._may_miss())
+        everything = self._features(X, reset=True)
         positions = everything.positions(self.sensitive_feature_ids, "sensitive_feature_ids")
         features, sensitive = everything.split(positions)
         self._check_gaps(sensitive)
@@ -181,7 +198,8 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
             present = [name for name in names if name in features.names]
             control = features.columns(features.positions(present, "the model"))
         else:
-            everything = Features.read(self, X, reset=False, apart=self._may_miss())
+            numbered = features.kernel_values is not None
+            everything = features if numbered else Features.read(self, X, reset=False, apart=self._may_miss())
             sensitive_at = everything.positions(self.sensitive_feature_ids, "sensitive_feature_ids")
             control = self._control(everything, sensitive_at, control_features, names)
         if [name for name, _ in control] != names:
@@ -200,7 +218,7 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         if hasattr(self, "_file_columns"):
             features, sensitive = self._read_by_name(X)
         else:
-            everything = Features.read(self, X, reset=False, apart=self._may_miss())
+            everything = self._features(X, reset=False)
             positions = everything.positions(self.sensitive_feature_ids, "sensitive_feature_ids")
             features, sensitive = everything.split(positions)
             self._check_gaps(sensitive)
@@ -268,11 +286,19 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
     def _seed(self) -> int:
         return seed_of(self.random_state)
 
+    def _kernel_setting(self, features: Features) -> Any:
+        """The kernel as the engine takes it: in words, or as its values among the rows of the fit."""
+        return self._kernel_expression() if features.kernel_values is None else features.kernel_values
+
     def _kernel_expression(self) -> str:
+        if is_table(self.kernel):
+            raise needs_formula(self)
         if isinstance(self.kernel, Kernel):
             return self.kernel.expression
         if not isinstance(self.kernel, str):
-            raise InvalidInputError(f"kernel must be a name, an expression or a Kernel, got {self.kernel!r}")
+            raise InvalidInputError(
+                f"kernel must be a name, an expression, a Kernel, 'precomputed' or a callable, got {self.kernel!r}"
+            )
         gamma = self.gamma if isinstance(self.gamma, str) else number("gamma", self.gamma)
         return spelled(self.kernel, {"gamma": gamma, "degree": self.degree, "coef0": self.coef0})
 
@@ -282,9 +308,10 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         own = [(name, values) for name, values in sensitive if name not in control]
         names = [name for name, _ in own]
         return {
-            "standardize": False,
             "missing_features": "error",
             **values_of(self, self._fitter),
+            # Numbers of rows have no scale.
+            "standardize": features.kernel_values is None and bool(getattr(self, "standardize", False)),
             "seed": self._seed(),
             "control": control,
             "bounds": bounds_of(self.sensitive_bounds, names),

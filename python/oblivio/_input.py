@@ -339,6 +339,8 @@ class Features:
     def __init__(self, names: list[str], rows: int, matrix: Any = None, columns: list[NamedColumn] | None = None):
         self.names, self.rows, self._matrix, self._columns = names, rows, matrix, columns
         self.categorical: list[str] = []
+        # The values of a precomputed kernel or a callable; the columns are then numbers of rows.
+        self.kernel_values: Any = None
 
     @classmethod
     def read(cls, estimator: Any, X: Any, *, reset: bool, apart: Any = None) -> Features:
@@ -442,6 +444,10 @@ class Features:
             return Features(names, self.rows, matrix=np.ascontiguousarray(self._matrix[:, list(positions)]))
         assert self._columns is not None
         return Features(names, self.rows, columns=[self._columns[k] for k in positions])
+
+    def known_to(self, model: Any) -> Any:
+        """The model, or the same one for these rows where it knows rows by the values of a kernel."""
+        return model if self.kernel_values is None else model.with_new_objects(self.kernel_values)
 
     def table(self) -> Any:
         """As the engine takes it."""

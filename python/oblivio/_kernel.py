@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from oblivio import _oblivio
-from oblivio._base import ObliviousEstimator
+from oblivio._base import ObliviousEstimator, check_rows
 from oblivio._files import Saved
-from oblivio._input import warn
+from oblivio._input import Features, NamedColumn, sensitive_columns, warn
+from oblivio._objects import is_table, objects_of, read_new
 
 
 class ObliviousKernel(Saved, ObliviousEstimator):
@@ -86,6 +87,7 @@ class ObliviousKernel(Saved, ObliviousEstimator):
     """
 
     _fitter = "kernel"
+    _takes_objects = True
 
     # settings: begin
     def __init__(
@@ -151,7 +153,7 @@ class ObliviousKernel(Saved, ObliviousEstimator):
                 "ObliviousKernel takes legitimate factors as columns of X; name them in control_feature_ids"
             )
         features, sensitive = self._read_fit(X, sensitive_features, control_features)
-        settings = self._settings(features, sensitive) | {"kernel": self._kernel_expression()}
+        settings = self._settings(features, sensitive) | {"kernel": self._kernel_setting(features)}
         model, remarks = _oblivio.KernelModel.fit(
             features.table(), sensitive, self._weights(sample_weight, features.rows), settings, self._progress()
         )
@@ -170,11 +172,16 @@ class ObliviousKernel(Saved, ObliviousEstimator):
             Sensitive values. Rows without are plain features, rows with are oblivious ones. With
             ``sensitive_feature_ids`` they are columns of X and X2.
 
+        With ``kernel="precomputed"`` a row of X holds its values with the rows of the fit, then its values with the
+        rows of X itself, and X2 is None. With a callable X and X2 hold objects.
+
         Returns
         -------
         ndarray of shape (n, n) or (n, n2)
         """
         check_is_fitted(self)
+        if is_table(self.kernel):
+            return self._matrix_of_objects(X, S, X2, S2)
         features, sensitive = self._read_new(X, S, "compute the matrix", needed=False)
         if X2 is None and S2 is not None:
             raise _oblivio.InvalidInputError("S2 is given without X2; give the rows it belongs to")
@@ -185,3 +192,29 @@ class ObliviousKernel(Saved, ObliviousEstimator):
         matrix, uses = self.model_.matrix((features.table(), sensitive), others, self._progress())
         self._warn_uses(uses)
         return matrix
+
+    def _matrix_of_objects(self, X: Any, S: Any, X2: Any, S2: Any) -> np.ndarray[Any, Any]:
+        """The matrix of rows that are known by the values of their kernel: all of them together, then a block of it."""
+        if X2 is not None and self.objects_ is None:
+            raise _oblivio.InvalidInputError(
+                "with kernel='precomputed' X2 must be None; give the rows of both in X and take a block of the matrix"
+            )
+        both = X if X2 is None else [*objects_of(X), *objects_of(X2)]
+        features = read_new(self, both, with_own=True)
+        model = features.known_to(self.model_)
+        first = features.rows if X2 is None else len(objects_of(X))
+        rows = [self._part(features, range(first), S)]
+        if X2 is not None:
+            rows.append(self._part(features, range(first, features.rows), S2))
+        matrix, uses = model.matrix(rows[0], rows[1] if X2 is not None else None, self._progress())
+        self._warn_uses(uses)
+        return matrix
+
+    def _part(self, features: Features, rows: range, S: Any) -> tuple[Any, list[NamedColumn] | None]:
+        """Some numbered rows and their sensitive values, as the engine takes them."""
+        matrix, names = features.table()
+        sensitive = None
+        if S is not None:
+            sensitive = sensitive_columns(S, self.sensitive_feature_names_)
+            check_rows(sensitive, len(rows))
+        return (np.ascontiguousarray(matrix[rows.start : rows.stop]), names), sensitive

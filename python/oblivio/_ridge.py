@@ -136,7 +136,7 @@ class Regression(RegressorMixin, Saved, Scored):  # type: ignore[misc]
         )
         asked = number("coverage", coverage)
         values = read_target(target[0], features.rows, type(self).__name__)[1] if target else None
-        lower, upper, uses, endless, cells = model.predict_interval(
+        lower, upper, uses, endless, cells = features.known_to(model).predict_interval(
             features.table(), sensitive, asked, values, self._progress()
         )
         remark = (

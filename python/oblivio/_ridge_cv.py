@@ -10,6 +10,7 @@ from oblivio import _oblivio
 from oblivio._base import number
 from oblivio._files import to_frame
 from oblivio._input import warn
+from oblivio._objects import is_table
 from oblivio._ridge import Regression, read_target
 
 __all__ = ["ObliviousRidgeCV"]
@@ -282,7 +283,8 @@ class ObliviousRidgeCV(Regression):
             sensitive,
             (name, target, None),
             weights,
-            settings | {"kernel": kernel, "alpha": self.alpha_},
+            settings
+            | {"kernel": kernel if features.kernel_values is None else settings["kernel"], "alpha": self.alpha_},
             self._progress(),
         )
         self.model_, self.solver_, self.gamma_ = model, efforts[0][0], model.gamma
@@ -300,6 +302,8 @@ class ObliviousRidgeCV(Regression):
         if isinstance(self.gammas, str):
             if self.gammas != "auto":
                 raise _oblivio.InvalidInputError(f'gammas must be "auto", None or numbers, got {self.gammas!r}')
+            if is_table(self.kernel):
+                return "given", []
             expression = self._kernel_expression()
             has_gamma = any(name in expression for name in ("rbf", "laplacian", "poly", "matern"))
             return ("multiples", list(MULTIPLES)) if has_gamma else ("given", [])

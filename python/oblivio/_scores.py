@@ -76,6 +76,7 @@ class Scored(ScoresOnClusters, Exported, ObliviousEstimator):
     """Scores: h(x) − t·b(s), one or several."""
 
     model_: _oblivio.ScoreModel
+    _takes_objects = True
 
     def _score_settings(
         self, features: Features, sensitive: list[NamedColumn], reference_rows: Any = None
@@ -86,7 +87,7 @@ class Scored(ScoresOnClusters, Exported, ObliviousEstimator):
             raise _oblivio.InvalidInputError(
                 f"eta and epsilon exclude each other, got eta={self.eta} and epsilon={epsilon}"
             )
-        return self._settings(features, sensitive, reference_rows) | {"kernel": self._kernel_expression()}
+        return self._settings(features, sensitive, reference_rows) | {"kernel": self._kernel_setting(features)}
 
     def _scores(
         self, X: Any, sensitive_features: Any, verb: str, control_features: Any = None
@@ -96,6 +97,7 @@ class Scored(ScoresOnClusters, Exported, ObliviousEstimator):
         features, sensitive = self._read_new(
             X, sensitive_features, verb, needed=model.needs_sensitive, control_features=control_features
         )
+        model = features.known_to(model)
         scores, _, uses = model.predict(features.table(), sensitive, self._progress())
         self._warn_uses(uses)
         return scores
@@ -119,7 +121,7 @@ class Scored(ScoresOnClusters, Exported, ObliviousEstimator):
             X, sensitive_features, "refresh", needed=True, control_features=control_features
         )
         min_rows, small, date = rule
-        self.model_, drifts, uses = model.refresh(
+        self.model_, drifts, uses = features.known_to(model).refresh(
             features.table(),
             sensitive or [],
             self._weights(sample_weight, features.rows),

@@ -28,5 +28,5 @@ pub mod learn;
 
 pub use basis::{Basis, Shape};
 pub use gram::{FeatureRows, Gram, KernelGram};
-pub use kernel::{Gamma, Kernel, KernelMatrix, Lower, Side, Smoothness};
+pub use kernel::{Gamma, Kernel, KernelMatrix, KernelTable, Lower, Side, Smoothness};
 pub use landmarks::{Components, FeatureMap, Selection};

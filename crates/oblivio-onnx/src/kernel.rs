@@ -153,6 +153,8 @@ impl Functions<'_> {
                 let values = self.kernel(kernel);
                 self.times(&values, *factor)
             }
+            // The export refuses it before it comes here.
+            Kernel::Table(_) => self.number(f64::NAN),
         }
     }
 

@@ -19,6 +19,8 @@ use super::{OnnxSettings, Precision, classes, kernel, single};
 /// scores depend on them. On the exact path the file holds the rows of the fit, but for the linear kernel, of which it holds a
 /// weight for each feature. A single-precision graph is refused if its scores could be off by more than 1e-5 of their spread.
 pub fn export(model: &Model, settings: OnnxSettings) -> Result<Vec<u8>> {
+    let kernel = model.predictor().kernel();
+    kernel.check_formula("a model to export")?;
     if settings.precision == Precision::Single {
         single::check(&model.scorers)?;
     }

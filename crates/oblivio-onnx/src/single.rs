@@ -109,7 +109,7 @@ impl Size {
 fn kernel_error(kernel: &Kernel, size: &Size) -> Option<(f64, f64)> {
     let Size { dim, norms } = size;
     let single = match kernel {
-        Kernel::Linear | Kernel::Polynomial { .. } => return None,
+        Kernel::Linear | Kernel::Polynomial { .. } | Kernel::Table(_) => return None,
         Kernel::Gaussian { gamma } => {
             (dim + 6.0) / E + 4.0 * norms.0 * (gamma / (2.0 * E)).sqrt() + 2.0
         }

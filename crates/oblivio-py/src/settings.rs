@@ -1,5 +1,6 @@
 //! Settings from Python: a dictionary of values by the names of the engine's table, and facts of single columns and rows.
 
+use numpy::{PyArray2, PyArrayMethods};
 use oblivio::classes::ClassWeights;
 use oblivio::features::FeatureSettings;
 use oblivio::fit::{Bandwidths, PathGrid};
@@ -9,13 +10,14 @@ use oblivio::reference::Reference;
 use oblivio::settings::{SettingKind, SettingValue, SettingValues, setting, settings_json};
 use oblivio::{Result, Settings};
 use oblivio_base::{Encoding, Named};
-use oblivio_kernels::Components;
+use oblivio_kernels::{Components, Gamma, Kernel, KernelTable};
 use oblivio_release::{ColumnRange, ProjectionRule, ReleaseSettings};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::raise;
+use crate::models::values_of;
 
 /// The table of settings: a list of dictionaries.
 #[pyfunction]
@@ -34,13 +36,13 @@ enum Value {
     Text(String),
 }
 
-/// The values of settings among the entries; `None` is the default.
+/// The values of settings among the entries; `None` is the default. The matrix of a kernel is no such value.
 fn values(entries: &Bound<'_, PyDict>) -> PyResult<SettingValues> {
     let mut values = SettingValues::default();
     for (name, value) in entries {
         let name: String = name.extract()?;
         let known = setting(&name).filter(|known| !matches!(known.kind, SettingKind::Object(_)));
-        if known.is_none() || value.is_none() {
+        if known.is_none() || value.is_none() || value.cast::<PyArray2<f64>>().is_ok() {
             continue;
         }
         let value = match value.extract() {
@@ -53,6 +55,19 @@ fn values(entries: &Bound<'_, PyDict>) -> PyResult<SettingValues> {
         values.set(&name, value).map_err(raise)?;
     }
     Ok(values)
+}
+
+/// The kernel whose values among the rows of the fit are given in place of its words; `None` if words are.
+fn precomputed(entries: &Bound<'_, PyDict>) -> PyResult<Option<Kernel<Gamma>>> {
+    let Some(given) = entries.get_item("kernel")? else {
+        return Ok(None);
+    };
+    let Ok(matrix) = given.cast::<PyArray2<f64>>() else {
+        return Ok(None);
+    };
+    let (values, rows) = values_of(&matrix.readonly());
+    let table = KernelTable::new(&values, rows).map_err(raise)?;
+    Ok(Some(Kernel::Table(table.into())))
 }
 
 /// Facts of single columns and rows.
@@ -100,6 +115,7 @@ impl Common {
                     Some(rows) => Reference::Rows(rows),
                     None => settings.reference,
                 },
+                kernel: precomputed(entries)?.unwrap_or(settings.kernel),
                 ..settings
             },
             values,

@@ -31,7 +31,10 @@ impl Side {
         let products = |k: &Kernel| {
             matches!(
                 k,
-                Kernel::Linear | Kernel::Polynomial { .. } | Kernel::Laplacian { .. }
+                Kernel::Linear
+                    | Kernel::Polynomial { .. }
+                    | Kernel::Laplacian { .. }
+                    | Kernel::Table(_)
             )
         };
         let distances = |k: &Kernel| matches!(k, Kernel::Gaussian { .. } | Kernel::Matern { .. });
@@ -214,6 +217,15 @@ pub(super) fn fill(
             fill(kernel, (left, right), span, symmetric, tile, spare);
             for j in 0..tile.columns() {
                 tile.column(j).iter_mut().for_each(|v| *v *= factor);
+            }
+        }
+        Kernel::Table(table) => {
+            let left = &left.raw.col_as_slice(0)[span.rows.clone()];
+            let right = &right.raw.col_as_slice(0)[span.columns.clone()];
+            for (j, y) in right.iter().enumerate() {
+                for (v, x) in tile.column(j).iter_mut().zip(left) {
+                    *v = table.value(*x, *y);
+                }
             }
         }
     }

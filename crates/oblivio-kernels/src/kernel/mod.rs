@@ -6,14 +6,17 @@ mod matrix;
 mod product;
 mod row;
 mod slope;
+mod table;
 mod text;
 
 pub use block::Side;
 pub use block::{Span, Tile};
 pub use matrix::{KernelMatrix, Lower};
 pub use row::{KernelRow, dot};
+pub use table::KernelTable;
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use oblivio_base::{Error, Points, Result, random};
 use rand::RngExt;
@@ -68,6 +71,8 @@ pub enum Kernel<G = f64> {
     Product(Vec<Kernel<G>>),
     /// A kernel times a positive number.
     Scaled(f64, Box<Kernel<G>>),
+    /// Values that were computed elsewhere, between objects that are known by number. Not spelled, and in no file.
+    Table(Arc<KernelTable>),
 }
 
 /// The ν of a Matérn kernel.
@@ -149,7 +154,25 @@ impl<G> Kernel<G> {
                     .collect::<std::result::Result<_, _>>()?,
             ),
             Self::Scaled(factor, kernel) => Kernel::Scaled(*factor, Box::new(kernel.map_gamma(f)?)),
+            Self::Table(table) => Kernel::Table(Arc::clone(table)),
         })
+    }
+
+    /// Whether values come from a table, in this kernel or inside it.
+    pub fn is_table(&self) -> bool {
+        self.any(&|kernel| matches!(kernel, Self::Table(_)))
+    }
+
+    /// Refuses a kernel of a table where kernels must be formulas: `what` is what asks for one.
+    pub fn check_formula(&self, what: &'static str) -> Result<()> {
+        if self.is_table() {
+            return Err(Error::InvalidParameter {
+                name: what,
+                expected: "of a kernel that is a formula, since a precomputed kernel or a callable is known between rows of the fit and new ones only",
+                value: "a precomputed kernel".into(),
+            });
+        }
+        Ok(())
     }
 
     /// This kernel and all inside it.
@@ -247,7 +270,7 @@ impl Kernel {
             | Self::Laplacian { gamma }
             | Self::Matern { gamma, .. } => Some(*gamma),
             Self::Scaled(_, kernel) => kernel.gamma(),
-            Self::Linear | Self::Sum(_) | Self::Product(_) => None,
+            Self::Linear | Self::Sum(_) | Self::Product(_) | Self::Table(_) => None,
         }
     }
 
@@ -297,7 +320,8 @@ impl Kernel {
             | Self::Polynomial { .. }
             | Self::Gaussian { .. }
             | Self::Laplacian { .. }
-            | Self::Matern { .. } => Ok(()),
+            | Self::Matern { .. }
+            | Self::Table(_) => Ok(()),
         }
     }
 
@@ -327,6 +351,19 @@ impl Kernel {
             Self::Sum(kernels) => kernels.iter().map(|k| k.at(x, y)).sum(),
             Self::Product(kernels) => kernels.iter().map(|k| k.at(x, y)).product(),
             Self::Scaled(factor, kernel) => factor * kernel.at(x, y),
+            Self::Table(table) => table.value(x[0], y[0]),
+        }
+    }
+
+    /// The same kernel with the values of new objects in its table, whose points follow the ones of the fit: see [`KernelTable::with_new`].
+    pub fn with_new_objects(&self, values: Vec<f64>, rows: usize) -> Result<Self> {
+        match self {
+            Self::Table(table) => Ok(Self::Table(Arc::new(table.with_new(values, rows)?))),
+            other => Err(Error::InvalidParameter {
+                name: "the kernel of new objects",
+                expected: "precomputed",
+                value: other.to_string(),
+            }),
         }
     }
 }

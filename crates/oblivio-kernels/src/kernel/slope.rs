@@ -85,6 +85,11 @@ impl Kernel {
                 }
                 factor * value
             }
+            // Numbers of objects have no slope.
+            Self::Table(_) => {
+                slope.fill(0.0);
+                self.at(x, y)
+            }
         }
     }
 }

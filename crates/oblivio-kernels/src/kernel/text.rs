@@ -68,6 +68,7 @@ impl<G: Display> Display for Kernel<G> {
                 Self::Sum(_) | Self::Scaled(..) => write!(f, "{factor} * ({kernel})"),
                 _ => write!(f, "{factor} * {kernel}"),
             },
+            Self::Table(_) => f.write_str("precomputed"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A fitted oblivious kernel.
 
-use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use oblivio::Watch;
 use oblivio::model::KernelModel as Engine;
 use oblivio::oblivious::Features;
@@ -108,6 +108,12 @@ impl KernelModel {
             values.into_pyarray(py).reshape([a.0.len(), columns])?,
             uses_dict(py, uses)?,
         ))
+    }
+
+    /// The same for new objects, by the values of their kernel.
+    fn with_new_objects(&self, values: PyReadonlyArray2<'_, f64>) -> PyResult<Self> {
+        let (values, rows) = super::values_of(&values);
+        Ok(Self(self.0.with_new_objects(values, rows).map_err(raise)?))
     }
 
     /// The bytes of the file.

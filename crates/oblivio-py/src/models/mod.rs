@@ -7,7 +7,7 @@ pub(crate) mod parts;
 pub(crate) mod scores;
 pub(crate) mod transformer;
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use oblivio::partition::Uses;
 use oblivio::sensitive::Kind;
 use oblivio::{Partition, Points, Warning};
@@ -55,6 +55,12 @@ pub(crate) fn uses_dict(py: Python<'_>, uses: Uses) -> PyResult<Bound<'_, PyDict
     counts.set_item("unseen_level", uses.unseen_level)?;
     counts.set_item("missing_feature", uses.missing_feature)?;
     Ok(counts)
+}
+
+/// The values of a matrix, row after row, and the number of its rows.
+pub(crate) fn values_of(matrix: &PyReadonlyArray2<'_, f64>) -> (Vec<f64>, usize) {
+    let view = matrix.as_array();
+    (view.iter().copied().collect(), view.nrows())
 }
 
 /// A sentence, and whether it needs no action.

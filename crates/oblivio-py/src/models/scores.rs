@@ -1,6 +1,6 @@
 //! A fitted regression or classifier.
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use oblivio::fit::GridPoint;
 use oblivio::intervals::{CellCoverage, Coverage};
 use oblivio::model::{Labels, Reduce, Renewed};
@@ -315,6 +315,12 @@ impl ScoreModel {
             holdings.features,
             holdings.sensitive,
         )
+    }
+
+    /// The same for new objects, by the values of their kernel.
+    fn with_new_objects(&self, values: PyReadonlyArray2<'_, f64>) -> PyResult<Self> {
+        let (values, rows) = super::values_of(&values);
+        Ok(Self(self.0.with_new_objects(values, rows).map_err(raise)?))
     }
 
     /// The bytes of the model file.

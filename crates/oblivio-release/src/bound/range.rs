@@ -17,13 +17,15 @@ pub fn largest_square(kernel: &Kernel, square: f64) -> f64 {
         Kernel::Sum(parts) => parts.iter().map(|k| largest_square(k, square)).sum(),
         Kernel::Product(parts) => parts.iter().map(|k| largest_square(k, square)).product(),
         Kernel::Scaled(factor, kernel) => factor * largest_square(kernel, square),
+        // Bounds refuse tables.
+        Kernel::Table(_) => f64::INFINITY,
     }
 }
 
 /// Whether the kernel has no negative value. A shift then has at most length √2 ρ, else 2ρ.
 pub fn is_nonnegative(kernel: &Kernel) -> bool {
     match kernel {
-        Kernel::Linear => false,
+        Kernel::Linear | Kernel::Table(_) => false,
         Kernel::Polynomial { degree, .. } => degree.is_multiple_of(2),
         Kernel::Gaussian { .. } | Kernel::Laplacian { .. } | Kernel::Matern { .. } => true,
         Kernel::Sum(parts) | Kernel::Product(parts) => parts.iter().all(is_nonnegative),

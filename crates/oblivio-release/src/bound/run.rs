@@ -57,6 +57,10 @@ impl BoundSettings {
     /// what the bounds are of. All scores of a classifier with several are looked at.
     pub fn run(&self, model: &Model, table: &[Column], watch: &Watch) -> Result<Bounds> {
         self.check()?;
+        model
+            .predictor()
+            .kernel()
+            .check_formula("a model to bound")?;
         watch.begin("preparing bounds", 0)?;
         let rows = Table::new(model, table, self.seed)?;
         let assignment = rows.assigned(&rows.reference)?;

@@ -93,6 +93,7 @@ impl Reach {
                     lipschitz: factor * part.lipschitz,
                 }
             }
+            Kernel::Table(_) => radial(None, None, f64::INFINITY),
         }
     }
 
@@ -218,6 +219,7 @@ pub(super) fn moved(kernel: &Kernel, centre: &[f64], half: &[f64], radius: f64) 
             total
         }
         Kernel::Scaled(factor, kernel) => factor.sqrt() * moved(kernel, centre, half, radius),
+        Kernel::Table(_) => f64::INFINITY,
     }
 }
 

@@ -180,6 +180,11 @@ impl ConditionalMean {
         self.shares.is_empty()
     }
 
+    /// The same means with a kernel that has the same values between reference rows.
+    pub(crate) fn with_kernel(self, kernel: Kernel) -> Self {
+        Self { kernel, ..self }
+    }
+
     /// The kernel.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel

@@ -6,6 +6,7 @@ mod history;
 mod holdings;
 mod kernel;
 mod labels;
+mod objects;
 mod reduce;
 mod row;
 pub mod tables;

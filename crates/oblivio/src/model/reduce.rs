@@ -77,6 +77,9 @@ impl Model {
         date: Option<String>,
         watch: &Watch,
     ) -> Result<(Self, Reduction)> {
+        self.predictor()
+            .kernel()
+            .check_formula("a model to reduce")?;
         let basis = self.predictor().basis.clone();
         check(&basis, to.landmarks)?;
         let span = Span::choose(&basis, to, watch)?;

@@ -107,6 +107,7 @@ impl Plan {
                 needed: 1,
             });
         }
+        settings.kernel.check_formula("a fit on landmarks")?;
         let kernel = settings.kernel.resolve(points, weights, settings.seed)?;
         let (map, remark) =
             FeatureMap::choose(kernel, points, settings.components, settings.seed, watch)?;

@@ -25,6 +25,8 @@ pub struct Setting {
     pub python: Option<&'static str>,
     /// The Python values in words, where they are others than the program's.
     pub form: Option<&'static str>,
+    /// Further Python values of some estimators.
+    pub extra: Option<Extra>,
     /// The flag without its dashes; `None` if the program has none. A flag of a switch gives the opposite of the default.
     pub flag: Option<&'static str>,
     /// The value of the flag where it stands alone; `None` if it needs one.
@@ -46,6 +48,17 @@ pub struct Setting {
     /// One line for the short help, then the rest.
     pub help: &'static [&'static str],
     /// Who has it.
+    pub used_by: &'static [Fitter],
+}
+
+/// Python values that some estimators alone take.
+#[derive(Clone, Copy, Debug)]
+pub struct Extra {
+    /// All Python values of these estimators in words.
+    pub form: &'static str,
+    /// One sentence about them.
+    pub help: &'static str,
+    /// Who takes them.
     pub used_by: &'static [Fitter],
 }
 
@@ -186,6 +199,7 @@ impl Setting {
             "name": self.name,
             "python": self.python,
             "form": self.form,
+            "extra": self.extra.map(Extra::json),
             "flag": self.flag,
             "kind": self.kind.json(),
             "default": self.default.json(),
@@ -196,9 +210,24 @@ impl Setting {
                 Level::Expert => "expert",
             },
             "help": self.text(),
-            "used_by": self.used_by.iter().map(|fitter| fitter.name()).collect::<Vec<_>>(),
+            "used_by": names(self.used_by),
         })
     }
+}
+
+impl Extra {
+    fn json(self) -> Value {
+        json!({
+            "form": self.form,
+            "help": self.help,
+            "used_by": names(self.used_by),
+        })
+    }
+}
+
+/// The names of fitters in JSON.
+fn names(fitters: &[Fitter]) -> Vec<&'static str> {
+    fitters.iter().map(|fitter| fitter.name()).collect()
 }
 
 impl Literal {

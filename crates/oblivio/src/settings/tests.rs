@@ -41,6 +41,12 @@ fn names_are_unique_and_help_is_there() {
         for (fitter, _) in setting.exceptions {
             assert!(setting.used_by.contains(fitter), "{name}: {fitter:?}");
         }
+        if let Some(extra) = setting.extra {
+            assert!(extra.help.ends_with('.'), "{name}: {}", extra.help);
+            for fitter in extra.used_by {
+                assert!(setting.used_by.contains(fitter), "{name}: {fitter:?}");
+            }
+        }
     }
 }
 

@@ -75,6 +75,8 @@ fn expected(kernel: &Kernel, x: &[f64], y: &[f64], centre: &[f64]) -> (f64, f64)
             let exponent = if value > 0.0 { 1.0 - value.ln() } else { 0.0 };
             steps * exponent * value
         }
+        // Values are looked up.
+        Kernel::Table(_) => 0.0,
         Kernel::Sum(kernels) => {
             let parts = kernels.iter().map(|k| expected(k, x, y, centre));
             parts
@@ -227,7 +229,7 @@ fn the_matrix_of_a_set_is_symmetric_positive_and_exact_on_the_diagonal() {
 
 fn is_of_distance(kernel: &Kernel) -> bool {
     match kernel {
-        Kernel::Linear | Kernel::Polynomial { .. } => false,
+        Kernel::Linear | Kernel::Polynomial { .. } | Kernel::Table(_) => false,
         Kernel::Gaussian { .. } | Kernel::Laplacian { .. } | Kernel::Matern { .. } => true,
         Kernel::Sum(kernels) | Kernel::Product(kernels) => kernels.iter().all(is_of_distance),
         Kernel::Scaled(_, kernel) => is_of_distance(kernel),

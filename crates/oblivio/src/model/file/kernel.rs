@@ -50,6 +50,8 @@ struct Header {
 impl KernelModel {
     /// The bytes of the file. The same map gives the same bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let kernel = self.map.mean().kernel();
+        kernel.check_formula("an oblivious kernel in a file")?;
         KernelFile::new(self).write()
     }
 

@@ -83,6 +83,8 @@ struct Cells {
 impl Model {
     /// The bytes of the model file. The same model gives the same bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let kernel = self.predictor().kernel();
+        kernel.check_formula("a model in a file")?;
         ModelFile::new(self).write()
     }
 

@@ -22,6 +22,7 @@ const PLAIN: Setting = Setting {
     name: "",
     python: None,
     form: None,
+    extra: None,
     flag: None,
     bare: None,
     kind: SettingKind::Switch,
@@ -60,6 +61,15 @@ const WITH_KERNEL: &[Fitter] = &[
     Fitter::Moments,
     Fitter::Release,
     Fitter::Frontier,
+];
+
+/// Who takes rows that are known by the values of a kernel alone.
+const WITH_OBJECTS: &[Fitter] = &[
+    Fitter::Ridge,
+    Fitter::RidgeCv,
+    Fitter::Svc,
+    Fitter::Logistic,
+    Fitter::Kernel,
 ];
 
 /// Who learns a score.

@@ -2,14 +2,19 @@
 
 use oblivio_kernels::{Gamma, Kernel, Selection};
 
-use super::super::{Fitter, Group, Level, Literal, Range, Setting, SettingKind};
-use super::{PLAIN, WITH_KERNEL, reads, words};
+use super::super::{Extra, Fitter, Group, Level, Literal, Range, Setting, SettingKind};
+use super::{PLAIN, WITH_KERNEL, WITH_OBJECTS, reads, words};
 
 pub(super) static SETTINGS: &[Setting] = &[
     Setting {
         name: "kernel",
         python: Some("kernel"),
         flag: Some("kernel"),
+        extra: Some(Extra {
+            form: "str, Kernel or callable",
+            help: "On the exact path also 'precomputed', where X is the matrix of its values, or a callable of two objects, where X holds objects.",
+            used_by: WITH_OBJECTS,
+        }),
         kind: SettingKind::Text("str or Kernel", reads::<Kernel<Gamma>>),
         default: Literal::Text("rbf"),
         // Linear moments that were made apart go together.
