@@ -269,8 +269,12 @@ mod tests {
         };
         let gap = |values: &[f64]| mean(values, 0) - mean(values, 1);
         assert!((gap(&numbers) - 150.0).abs() < 1e-9);
-        // A shift of bounded numbers is not exactly a sum of four polynomials.
-        assert!(gap(&aligned).abs() < 15.0, "{}", gap(&aligned));
+        // A shift of bounded numbers is not exactly a sum of four polynomials: a tenth of it may stay. Shrinkage keeps back another
+        // share, 3·4/(nβ²) with β = √12 times half the gap of the ranks, which are uniform on 1150 numbers.
+        let beta = 12.0f64.sqrt() * 75.0 / 1150.0;
+        let held_back = CAUTION * MOMENTS as f64 / (2000.0 * beta * beta);
+        let most = 150.0 * (0.1 + held_back);
+        assert!(gap(&aligned).abs() < most, "{}", gap(&aligned));
         for group in 0..2 {
             let own: Vec<f64> = aligned.iter().skip(group).step_by(2).copied().collect();
             assert!(own.is_sorted());
