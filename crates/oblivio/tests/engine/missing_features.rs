@@ -17,11 +17,11 @@ fn target() -> Column {
 }
 
 fn age(i: usize) -> Option<f64> {
-    (i % 4 > 0).then_some((i * 13 % 23) as f64)
+    (!i.is_multiple_of(4)).then_some((i * 13 % 23) as f64)
 }
 
 fn school(i: usize) -> Option<&'static str> {
-    (i % 7 > 0).then_some(["home", "public"][i % 3 % 2])
+    (!i.is_multiple_of(7)).then_some(["home", "public"][i % 3 % 2])
 }
 
 /// A number and a category that miss values, and a number that misses none.
