@@ -10,11 +10,12 @@ mod grid;
 pub(crate) mod regression;
 mod row;
 mod rule;
+mod slots;
+mod uses;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use oblivio_base::encoder::FeatureUses;
 use oblivio_base::error::listed;
 use oblivio_base::stats::effective_rows;
 use oblivio_base::{Error, Result, UnseenCategory, Values, Warning};
@@ -36,6 +37,8 @@ pub(crate) use self::row::PartitionRow;
 pub use self::rule::{
     Binning, CellCount, EmptyCell, Estimator, Missing, OutOfRange, PartitionRule, Policies,
 };
+pub(crate) use self::slots::Slots;
+pub use self::uses::Uses;
 use crate::sensitive::{Kind, Sensitive};
 
 /// Cells of the sensitive values: the combinations of categories and bins that reference rows have. Where one has too few
@@ -87,102 +90,6 @@ pub(crate) enum Place {
     Cell(usize),
     /// Weights over the cells.
     Mixture(Vec<f64>),
-}
-
-/// How many rows needed a policy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Uses {
-    /// The row's cell holds no reference row.
-    pub empty_cell: usize,
-    /// A category no reference row has.
-    pub unseen_category: usize,
-    /// A continuous value outside the reference's range, or outside given bounds.
-    pub out_of_range: usize,
-    /// A missing value, taken as a category.
-    pub missing: usize,
-    /// A row that misses a sensitive value: left out of the fit, and scored by the model that needs none.
-    #[serde(default)]
-    pub sensitive_free: usize,
-    /// A feature's category that was not there at the fit, taken as none.
-    #[serde(default)]
-    pub unseen_level: usize,
-    /// A feature's missing value, taken as the fit says.
-    #[serde(default)]
-    pub missing_feature: usize,
-}
-
-/// The keys that rows have, numbered as they come: a *slot* each.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Slots {
-    width: usize,
-    places: HashMap<Vec<u32>, usize>,
-    pub(crate) keys: Vec<Vec<u32>>,
-    pub(crate) mass: Vec<f64>,
-    pub(crate) counts: Vec<usize>,
-}
-
-impl Slots {
-    pub(crate) fn new(width: usize) -> Self {
-        Self {
-            width,
-            ..Self::default()
-        }
-    }
-
-    /// These keys in this order; `None` if one comes twice.
-    pub(crate) fn of(width: usize, keys: &[Vec<u32>], counts: Vec<usize>) -> Option<Self> {
-        let mut slots = Self::new(width);
-        for (slot, key) in keys.iter().enumerate() {
-            if slots.slot_of(key) != slot {
-                return None;
-            }
-        }
-        (counts.len() == keys.len()).then_some(Self { counts, ..slots })
-    }
-
-    /// The slot of the row whose key lies at this place among `keys`.
-    pub(crate) fn slot(&mut self, keys: &[u32], row: usize) -> usize {
-        self.slot_of(&keys[row * self.width..(row + 1) * self.width])
-    }
-
-    pub(crate) fn slot_of(&mut self, key: &[u32]) -> usize {
-        if let Some(&slot) = self.places.get(key) {
-            return slot;
-        }
-        let slot = self.keys.len();
-        self.places.insert(key.to_vec(), slot);
-        self.keys.push(key.to_vec());
-        self.mass.push(0.0);
-        self.counts.push(0);
-        slot
-    }
-}
-
-impl Uses {
-    /// The same counts of rows, with these of their features' values.
-    #[must_use]
-    pub fn with_features(self, features: FeatureUses) -> Self {
-        Self {
-            unseen_level: features.unseen,
-            missing_feature: features.missing,
-            ..self
-        }
-    }
-
-    /// The counts of two sets of rows together.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            empty_cell: self.empty_cell + other.empty_cell,
-            unseen_category: self.unseen_category + other.unseen_category,
-            out_of_range: self.out_of_range + other.out_of_range,
-            missing: self.missing + other.missing,
-            sensitive_free: self.sensitive_free + other.sensitive_free,
-            unseen_level: self.unseen_level + other.unseen_level,
-            missing_feature: self.missing_feature + other.missing_feature,
-        }
-    }
 }
 
 impl Partition {
