@@ -122,20 +122,8 @@ async fn what_is_no_row_is_refused_with_the_reason() {
         ("/predict", row("hours", "NaN"), 400, "not an object"),
         ("/predict", row("hours", "1e999"), 400, "out of range"),
         ("/predict", row("hours", "true"), 422, "give a number"),
-        (
-            "/predict",
-            row("hours", "null"),
-            422,
-            "`hours` has 1 missing",
-        ),
         ("/predict", row("hours", "\"much\""), 422, "`much`"),
         ("/predict", row("sex", "\"X\""), 422, "known: F, M"),
-        (
-            "/predict",
-            row("school", "\"none\""),
-            422,
-            "known: home, public",
-        ),
         (
             "/predict",
             row("sex", "0").replace("sex", "sez"),
@@ -175,6 +163,15 @@ async fn what_is_no_row_is_refused_with_the_reason() {
     let second = format!("[{}, {}]", row("", ""), row("sex", "\"X\""));
     let (status, answer) = ask(&router, Method::POST, "/batch", second).await;
     assert_eq!((status.as_u16(), &answer["row"]), (422, &json!(1)));
+    // Missing and unknown values of features have an answer, and are counted.
+    for (field, value, count) in [
+        ("hours", "null", "missing-feature"),
+        ("school", "\"none\"", "unseen-level"),
+    ] {
+        let (status, answer) = ask(&router, Method::POST, "/predict", row(field, value)).await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        assert_eq!(answer["policies"][count], json!(1), "{answer}");
+    }
     // Large numbers are far from all the model knows: nothing is left of a Gaussian kernel there.
     let (status, answer) = ask(&router, Method::POST, "/predict", row("hours", "1e300")).await;
     assert_eq!(status, StatusCode::OK, "{answer}");

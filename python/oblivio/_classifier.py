@@ -259,9 +259,10 @@ class ObliviousSVC(_ObliviousClassifier):
         which is not independence.
     C : float, default=1.0
         Cost of an error of svm or logistic, one over the penalty. Larger fits the training rows more closely.
-    kernel : str or Kernel, default="rbf"
+    kernel : str, Kernel or callable, default="rbf"
         Kernel, or an expression such as 'rbf(gamma=2) + linear'. linear, poly, rbf, laplacian, matern12, matern32 or
-        matern52, or sums and products of them.
+        matern52, or sums and products of them. On the exact path also 'precomputed', where X is the matrix of its
+        values, or a callable of two objects, where X holds objects.
     n_components : int or None, default=None
         Learn on this number of landmarks, for tables of any length. Memory does not grow with the rows. Without it a
         fit is exact, and its cost grows with the square of the rows. With it the kernel has Nyström features of at most
@@ -356,6 +357,9 @@ class ObliviousSVC(_ObliviousClassifier):
         numbers with at most 5 distinct values.
     standardize : bool, default=True
         Scale number columns of X to mean 0 and standard deviation 1.
+    missing_features : {"indicate", "error"}, default="indicate"
+        Missing values of features: fill them in and mark them, or refuse them. indicate: a missing number is the mean
+        of its column, with an indicator column; a missing category is a level of its own. error refuses them.
     verbose : bool, default=False
         Show a progress bar, if tqdm is installed.
 
@@ -428,6 +432,7 @@ class ObliviousSVC(_ObliviousClassifier):
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
         standardize: bool = True,
+        missing_features: str = "indicate",
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -466,6 +471,7 @@ class ObliviousSVC(_ObliviousClassifier):
         self.categorical_features = categorical_features
         self.categorical_sensitive = categorical_sensitive
         self.standardize = standardize
+        self.missing_features = missing_features
         self.random_state = random_state
         self.verbose = verbose
 
@@ -508,9 +514,10 @@ class ObliviousLogistic(_ObliviousClassifier):
         which is not independence.
     C : float, default=1.0
         Cost of an error of svm or logistic, one over the penalty. Larger fits the training rows more closely.
-    kernel : str or Kernel, default="rbf"
+    kernel : str, Kernel or callable, default="rbf"
         Kernel, or an expression such as 'rbf(gamma=2) + linear'. linear, poly, rbf, laplacian, matern12, matern32 or
-        matern52, or sums and products of them.
+        matern52, or sums and products of them. On the exact path also 'precomputed', where X is the matrix of its
+        values, or a callable of two objects, where X holds objects.
     n_components : int or None, default=None
         Learn on this number of landmarks, for tables of any length. Memory does not grow with the rows. Without it a
         fit is exact, and its cost grows with the square of the rows. With it the kernel has Nyström features of at most
@@ -597,6 +604,9 @@ class ObliviousLogistic(_ObliviousClassifier):
         numbers with at most 5 distinct values.
     standardize : bool, default=True
         Scale number columns of X to mean 0 and standard deviation 1.
+    missing_features : {"indicate", "error"}, default="indicate"
+        Missing values of features: fill them in and mark them, or refuse them. indicate: a missing number is the mean
+        of its column, with an indicator column; a missing category is a level of its own. error refuses them.
     verbose : bool, default=False
         Show a progress bar, if tqdm is installed.
 
@@ -667,6 +677,7 @@ class ObliviousLogistic(_ObliviousClassifier):
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
         standardize: bool = True,
+        missing_features: str = "indicate",
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -703,6 +714,7 @@ class ObliviousLogistic(_ObliviousClassifier):
         self.categorical_features = categorical_features
         self.categorical_sensitive = categorical_sensitive
         self.standardize = standardize
+        self.missing_features = missing_features
         self.random_state = random_state
         self.verbose = verbose
 

@@ -34,9 +34,10 @@ class ObliviousKernel(Saved, ObliviousEstimator):
     strength : float, default=1.0
         Share of the conditional mean that is removed, 0 to 1. At 1 the mean score is equal in every cell of the
         reference rows (conditional mean by cells). At 0 nothing is removed.
-    kernel : str or Kernel, default="rbf"
+    kernel : str, Kernel or callable, default="rbf"
         Kernel, or an expression such as 'rbf(gamma=2) + linear'. linear, poly, rbf, laplacian, matern12, matern32 or
-        matern52, or sums and products of them.
+        matern52, or sums and products of them. On the exact path also 'precomputed', where X is the matrix of its
+        values, or a callable of two objects, where X holds objects.
     sensitive_feature_ids : names or positions, default=None
         Columns of X that are sensitive. They are not features.
     random_state : int, RandomState or None, default=None
@@ -82,6 +83,9 @@ class ObliviousKernel(Saved, ObliviousEstimator):
         numbers with at most 5 distinct values.
     standardize : bool, default=True
         Scale number columns of X to mean 0 and standard deviation 1.
+    missing_features : {"indicate", "error"}, default="indicate"
+        Missing values of features: fill them in and mark them, or refuse them. indicate: a missing number is the mean
+        of its column, with an indicator column; a missing category is a level of its own. error refuses them.
     verbose : bool, default=False
         Show a progress bar, if tqdm is installed.
     """
@@ -110,6 +114,7 @@ class ObliviousKernel(Saved, ObliviousEstimator):
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
         standardize: bool = True,
+        missing_features: str = "indicate",
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:

@@ -209,9 +209,10 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
     alpha : float, default=1.0
         Penalty of ridge regression; the program also knows auto. Larger is smoother. auto takes the penalty with the
         least leave-one-out error; in Python that is ObliviousRidgeCV.
-    kernel : str or Kernel, default="rbf"
+    kernel : str, Kernel or callable, default="rbf"
         Kernel, or an expression such as 'rbf(gamma=2) + linear'. linear, poly, rbf, laplacian, matern12, matern32 or
-        matern52, or sums and products of them.
+        matern52, or sums and products of them. On the exact path also 'precomputed', where X is the matrix of its
+        values, or a callable of two objects, where X holds objects.
     n_components : int or None, default=None
         Learn on this number of landmarks, for tables of any length. Memory does not grow with the rows. Without it a
         fit is exact, and its cost grows with the square of the rows. With it the kernel has Nyström features of at most
@@ -291,6 +292,9 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
         numbers with at most 5 distinct values.
     standardize : bool, default=True
         Scale number columns of X to mean 0 and standard deviation 1.
+    missing_features : {"indicate", "error"}, default="indicate"
+        Missing values of features: fill them in and mark them, or refuse them. indicate: a missing number is the mean
+        of its column, with an indicator column; a missing category is a level of its own. error refuses them.
     verbose : bool, default=False
         Show a progress bar, if tqdm is installed.
 
@@ -354,6 +358,7 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
         standardize: bool = True,
+        missing_features: str = "indicate",
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -387,6 +392,7 @@ class ObliviousRidge(LearnsOnClusters, Streamed, Regression):
         self.categorical_features = categorical_features
         self.categorical_sensitive = categorical_sensitive
         self.standardize = standardize
+        self.missing_features = missing_features
         self.random_state = random_state
         self.verbose = verbose
 

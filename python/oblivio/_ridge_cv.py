@@ -59,9 +59,10 @@ class ObliviousRidgeCV(Regression):
     gammas : "auto", None or sequence of floats, default="auto"
         Values of gamma to try. "auto" tries one sixteenth to sixteen times the gamma of the kernel, None the gamma of
         the kernel alone.
-    kernel : str or Kernel, default="rbf"
+    kernel : str, Kernel or callable, default="rbf"
         Kernel, or an expression such as 'rbf(gamma=2) + linear'. linear, poly, rbf, laplacian, matern12, matern32 or
-        matern52, or sums and products of them.
+        matern52, or sums and products of them. On the exact path also 'precomputed', where X is the matrix of its
+        values, or a callable of two objects, where X holds objects.
     n_components : int or None, default=None
         Learn on this number of landmarks, for tables of any length. Memory does not grow with the rows. Without it a
         fit is exact, and its cost grows with the square of the rows. With it the kernel has Nyström features of at most
@@ -136,6 +137,9 @@ class ObliviousRidgeCV(Regression):
         numbers with at most 5 distinct values.
     standardize : bool, default=True
         Scale number columns of X to mean 0 and standard deviation 1.
+    missing_features : {"indicate", "error"}, default="indicate"
+        Missing values of features: fill them in and mark them, or refuse them. indicate: a missing number is the mean
+        of its column, with an indicator column; a missing category is a level of its own. error refuses them.
     verbose : bool, default=False
         Show a progress bar, if tqdm is installed.
 
@@ -192,6 +196,7 @@ class ObliviousRidgeCV(Regression):
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
         standardize: bool = True,
+        missing_features: str = "indicate",
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:

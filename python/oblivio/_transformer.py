@@ -108,6 +108,9 @@ class ObliviousTransformer(
         numbers with at most 5 distinct values.
     standardize : bool, default=True
         Scale number columns of X to mean 0 and standard deviation 1.
+    missing_features : {"indicate", "error"}, default="indicate"
+        Missing values of features: fill them in and mark them, or refuse them. indicate: a missing number is the mean
+        of its column, with an indicator column; a missing category is a level of its own. error refuses them.
     verbose : bool, default=False
         Show a progress bar, if tqdm is installed.
 
@@ -153,6 +156,7 @@ class ObliviousTransformer(
         categorical_features: Any = "auto",
         categorical_sensitive: Any = "auto",
         standardize: bool = True,
+        missing_features: str = "indicate",
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:

@@ -385,7 +385,7 @@ fn a_refresh_refuses_small_cells_and_keeps_a_history() {
         let refused = finish(Renewal::default(), None).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "1 of 2 cells have fewer than 30 new rows: sex=M (7); give more rows, ask for fewer (min_rows), or keep such cells as they were (small=\"keep\" in Python, --keep-small)"
+            "1 of 2 cells have fewer than 30 new rows: sex=M (7); give more rows, ask for fewer, or keep such cells as they were"
         );
         let enough = Renewal {
             least: 7,
