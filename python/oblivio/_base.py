@@ -77,13 +77,6 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
     # Whether rows may be known by the values of a precomputed kernel or a callable.
     _takes_objects: ClassVar[bool] = False
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # Splits of a precomputed kernel are splits of its rows and its columns.
-        kernel = getattr(self, "kernel", None)
-        tags.input_tags.pairwise = isinstance(kernel, str) and kernel == PRECOMPUTED
-        return tags
-
     def _features(self, X: Any, *, reset: bool) -> Features:
         """X as columns, or as numbered rows with the values of a kernel."""
         if is_table(getattr(self, "kernel", None)):
@@ -278,6 +271,9 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
         )
         tags.input_tags.allow_nan = self._may_miss() is ANYWHERE and not known
         tags.input_tags.sparse = not self._keeps_types
+        # Splits of a precomputed kernel are splits of its rows and its columns.
+        kernel = getattr(self, "kernel", None)
+        tags.input_tags.pairwise = isinstance(kernel, str) and kernel == PRECOMPUTED
         return tags
 
     def _weights(self, sample_weight: Any, rows: int) -> Any:
