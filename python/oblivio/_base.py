@@ -23,8 +23,8 @@ from oblivio._input import (
     frame_of,
     keys,
     sensitive_columns,
-    warn,
     units_of,
+    warn,
 )
 from oblivio._kernels import Kernel, spelled
 from oblivio._objects import PRECOMPUTED, is_table, needs_formula, read_fit, read_new
