@@ -277,7 +277,10 @@ PARAMETERS = [
     ("solver", "x", "solver `x` is not known; choose one of: auto, cholesky, mixed"),
     ("kernel", "rfb", "cannot read `rfb` as a kernel: expected a kernel: linear, poly"),
     ("kernel", "rbf(gamma=-1)", "gamma must be a positive number"),
-    *[("kernel", value, "kernel must be a name, an expression or a Kernel, got") for value in (5, None)],
+    *[
+        ("kernel", value, "kernel must be a name, an expression, a Kernel, .precomputed. or a callable, got")
+        for value in (5, None)
+    ],
     *[("random_state", value, r"random_state must be between 0 and 2\*\*64 - 1, got") for value in (-1, 2**64)],
     *[
         ("sensitive_bounds", value, "must be two finite numbers, the smaller first, got")
