@@ -256,7 +256,8 @@ class ObliviousEstimator(BaseEstimator):  # type: ignore[misc]
             return
         cure = ', or set handle_missing="category"' if hasattr(self, "handle_missing") else " or drop those rows"
         for name, values in sensitive:
-            gaps = np.flatnonzero(np.isnan(values)) if isinstance(values, np.ndarray) else ()
+            numbers = values if isinstance(values, np.ndarray) else np.empty(0)
+            gaps = np.flatnonzero(np.isnan(numbers))
             if len(gaps):
                 raise InvalidInputError(
                     f"Input X contains NaN: sensitive column {name!r} misses {len(gaps)} values, the first in row "

@@ -115,8 +115,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     -------
     estimator : ObliviousRidge, ObliviousSVC, ObliviousLogistic, ObliviousTransformer, ObliviousKernel or \
 ObliviousRelease
-        Fitted. Kernel, number of landmarks, penalty, mode, strength and seed are those that the file records; other
-        parameters have their defaults, which matters only to a new fit. It cannot go on with ``partial_fit``.
+        Fitted. Kernel, number of landmarks, penalty, mode, strength, scaling and seed are those that the file records;
+        other parameters have their defaults, which matters only to a new fit. It cannot go on with ``partial_fit``.
     """
     from oblivio._kernel import ObliviousKernel
     from oblivio._release import ObliviousRelease
@@ -132,13 +132,18 @@ ObliviousRelease
         features = _oblivio.FeatureModel.from_bytes(data)
         # A file of features that nothing is taken off has no sensitive columns, whether or not there were some.
         strength = features.strength if features.sensitive_columns else 1.0
-        estimator = ObliviousTransformer(kernel=features.kernel, n_components=features.components, strength=strength)
+        estimator = ObliviousTransformer(
+            kernel=features.kernel,
+            n_components=features.components,
+            strength=strength,
+            standardize=features.standardize,
+        )
         return fitted(estimator, features)
     if kind == "release":
         release = _oblivio.ReleaseModel.from_bytes(data)
         return fitted(ObliviousRelease(method=release.method, strength=release.strength), release)
     kernel = _oblivio.KernelModel.from_bytes(data)
-    return fitted(ObliviousKernel(kernel=kernel.kernel), kernel)
+    return fitted(ObliviousKernel(kernel=kernel.kernel, standardize=kernel.standardize), kernel)
 
 
 def ridge_of(model: _oblivio.ScoreModel) -> Any:
@@ -171,6 +176,7 @@ def _recorded(model: _oblivio.ScoreModel) -> tuple[dict[str, Any], dict[str, Any
         "mode": card["mode"],
         "strength": model.strength if card["mode"] in ("oblivious", "m-oblivious") else 1.0,
         "reference": "half" if card["reference"] == "half" else "all",
+        "standardize": model.standardize,
         "random_state": card["seed"],
     }
     return parameters, card

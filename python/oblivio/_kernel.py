@@ -211,6 +211,7 @@ class ObliviousKernel(Saved, ObliviousEstimator):
         rows = [self._part(features, range(first), S)]
         if X2 is not None:
             rows.append(self._part(features, range(first, features.rows), S2))
+        matrix: np.ndarray[Any, Any]
         matrix, uses = model.matrix(rows[0], rows[1] if X2 is not None else None, self._progress())
         self._warn_uses(uses)
         return matrix

@@ -276,7 +276,7 @@ class Moments(ObliviousEstimator):
         """
         sums, target = self._settled("to learn from"), self._learnable()
         settings = self._solve(fit_intercept) | {
-            "penalty": number("alpha", alpha),
+            "alpha": number("alpha", alpha),
             "strength": number("strength", strength),
             "mode": mode,
             "eta": None if eta is None else number("eta", eta),

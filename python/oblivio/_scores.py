@@ -98,6 +98,7 @@ class Scored(ScoresOnClusters, Exported, ObliviousEstimator):
             X, sensitive_features, verb, needed=model.needs_sensitive, control_features=control_features
         )
         model = features.known_to(model)
+        scores: list[np.ndarray[Any, Any]]
         scores, _, uses = model.predict(features.table(), sensitive, self._progress())
         self._warn_uses(uses)
         return scores

@@ -653,7 +653,6 @@ class TestSettings:
         refused("bins must be a positive whole number, got 0", new, sex, bins=0)
         refused("threshold must be a number, got 'high'", new, sex, threshold="high")
         refused("permutations must be at least 19, got 1", new, sex, n_permutations=1)
-        refused("convert it to numbers or text", pd.Series(pd.date_range("2020", periods=200)), sex)
         refused("collect", pl.from_pandas(table[["income"]]).lazy(), sex)
         wrong = new.copy()
         wrong[4] = np.nan

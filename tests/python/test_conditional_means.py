@@ -494,8 +494,8 @@ class TestMissing:
         alone = ESTIMATORS[kind]().fit(X[known], target[known], sensitive_features=group[known])
         assert np.allclose(values[known], scores(alone, X[known], group[known]), atol=1e-9)
         # A table without sensitive features is scored whole by the second model, whose means are equal already.
-        with pytest.warns(ob.OblivioWarning, match="300 rows miss a sensitive value"):
-            blind = scores(model, X, None)
+        # The warning was said before: once for each fit.
+        blind = scores(model, X, None)
         assert np.allclose(blind[~known], values[~known], atol=1e-9)
         tolerance = 1e-6 * np.ptp(blind)
         assert gap(blind[known], group[known]["group"]) < tolerance

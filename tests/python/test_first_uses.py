@@ -116,7 +116,9 @@ def test_one_hot_pipeline():
 
 def test_pipeline_with_s_in_the_frame():
     X, sex, y = passengers()
-    model = make_pipeline(ob.ObliviousTransformer(n_components=30, sensitive_feature_ids="sex"), ob.ObliviousRidge())
+    model = make_pipeline(
+        ob.ObliviousTransformer(n_components=30, sensitive_feature_ids="sex"), ob.ObliviousRidge(mode="plain")
+    )
     assert np.isfinite(model.fit(X.assign(sex=sex), y).predict(X.assign(sex=sex))).all()
 
 
@@ -173,7 +175,7 @@ def test_other_kinds_of_columns():
     for kind, X in kinds.items():
         model = ob.ObliviousRidge().fit(X, y, sensitive_features=sex)
         assert np.isfinite(model.predict(X, sensitive_features=sex)).all(), kind
-    days = ob.ObliviousRidge(standardize=False).fit(kinds["array of times"], y).model_.points[:, 0]
+    days = ob.ObliviousRidge(standardize=False, mode="plain").fit(kinds["array of times"], y).model_.points[:, 0]
     assert np.ptp(days) == 19
 
 
@@ -195,23 +197,41 @@ WRONG = {
         lambda: ob.ObliviousRidge().fit(X0.assign(fare=np.inf), Y0, sensitive_features=SEX0),
         "remove or replace",
     ),
-    "huge": (lambda: ob.ObliviousRidge().fit(X0.assign(fare=np.where(X0.fare > 30, 1e300, 0)), Y0), "larger unit"),
-    "gaps refused": (lambda: ob.ObliviousRidge(missing_features="error").fit(X0, Y0), "first in row"),
-    "another word": (lambda: ob.ObliviousRidge(missing_features="mean").fit(X0, Y0), "choose one of: indicate, error"),
-    "no word": (lambda: ob.ObliviousRidge(missing_features=None).fit(X0, Y0), "missing_features must be a name"),
+    "huge": (
+        lambda: ob.ObliviousRidge().fit(X0.assign(fare=np.where(X0.fare > 30, 1e300, 0)), Y0, sensitive_features=SEX0),
+        "larger unit",
+    ),
+    "gaps refused": (
+        lambda: ob.ObliviousRidge(missing_features="error").fit(X0, Y0, sensitive_features=SEX0),
+        "first in row",
+    ),
+    "another word": (
+        lambda: ob.ObliviousRidge(missing_features="mean").fit(X0, Y0, sensitive_features=SEX0),
+        "choose one of: indicate, error",
+    ),
+    "no word": (
+        lambda: ob.ObliviousRidge(missing_features=None).fit(X0, Y0, sensitive_features=SEX0),
+        "missing_features must be a name",
+    ),
     "gaps in S": (
         lambda: ob.ObliviousRidge().fit(X0, Y0, sensitive_features=SEX0.mask(SEX0.index == 4)),
         'first in row 4; .*handle_missing="category"',
     ),
     "one class": (lambda: ob.ObliviousLogistic().fit(X0, np.ones(300), sensitive_features=SEX0), "class"),
-    "text target": (lambda: ob.ObliviousRidge().fit(X0, ["yes", "no"] * 150), "must be numbers"),
-    "gaps in y": (lambda: ob.ObliviousRidge().fit(X0, np.where(Y0 > 0, np.nan, 0.0)), "NaN"),
+    "text target": (
+        lambda: ob.ObliviousRidge().fit(X0, ["yes", "no"] * 150, sensitive_features=SEX0),
+        "must be numbers",
+    ),
+    "gaps in y": (lambda: ob.ObliviousRidge().fit(X0, np.where(Y0 > 0, np.nan, 0.0), sensitive_features=SEX0), "NaN"),
     "fewer S": (lambda: ob.ObliviousRidge().fit(X0, Y0, sensitive_features=SEX0[:9]), "same number of rows"),
     "no such column": (
         lambda: ob.ObliviousRidge(sensitive_feature_ids="ag").fit(X0, Y0),
         "did you mean 'age'",
     ),
-    "no such kernel": (lambda: ob.ObliviousRidge(kernel="rfb").fit(X0, Y0), "expected a kernel"),
+    "no such kernel": (
+        lambda: ob.ObliviousRidge(kernel="rfb").fit(X0, Y0, sensitive_features=SEX0),
+        "expected a kernel",
+    ),
     "gaps for a wrapped model": (
         lambda: ob.Offset(ob.ObliviousRidge(missing_features="error")).fit(X0[["age"]], Y0, sensitive_features=SEX0),
         "NaN",

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Encoder, Encoding, Feature, Fill, MissingFeatures, MissingLevel, Scaling};
 use super::{UnseenCategory, filled, finite};
-use crate::column::{Column, MISSING, Values, sort_levels};
-use crate::error::{Error, Result, Warning};
+use crate::column::{Column, MISSING, MOST_ROWS, Values, sort_levels};
+use crate::error::{Error, Result, Warning, require};
 use crate::stats::Spread;
 
 /// An encoder being learned from batches of rows: the same rows in the same order give the same encoder.
@@ -64,6 +64,15 @@ impl EncoderLearner {
         }
         self.rows += weights.len();
         Ok(())
+    }
+
+    /// Refuses counts that no table has (of a damaged or hostile file).
+    pub fn check_read(&self) -> Result<()> {
+        let sound = self.columns.iter().all(|column| {
+            let SeenMissing { count, first, .. } = column.missing;
+            count <= self.rows && first.is_none_or(|row| row < self.rows)
+        });
+        require(self.rows <= MOST_ROWS && sound, "the rows of its columns")
     }
 
     /// The names of the columns.

@@ -147,6 +147,12 @@ impl Encoder {
         })
     }
 
+    /// Whether columns of numbers are scaled.
+    pub fn is_scaled(&self) -> bool {
+        let scaled = |feature: &Feature| matches!(feature, Feature::Number { mean, scale, .. } if *mean != 0.0 || *scale != 1.0);
+        self.features.iter().any(scaled)
+    }
+
     /// The columns, in the order of the points' features.
     pub fn features(&self) -> &[Feature] {
         &self.features

@@ -473,6 +473,12 @@ impl ScoreModel {
         sensitive_columns(self.0.predictor().partition())
     }
 
+    /// Whether columns of numbers are scaled.
+    #[getter]
+    fn standardize(&self) -> bool {
+        self.0.encoder.is_scaled()
+    }
+
     /// The feature columns: name, and the levels of a categorical one.
     #[getter]
     fn feature_columns(&self) -> Vec<(String, Option<Vec<String>>)> {

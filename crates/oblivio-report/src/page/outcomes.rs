@@ -10,10 +10,10 @@ use super::view::{View, cell, figure, fitting, largest};
 use crate::number::{self, count, short};
 
 /// The most errors in all tables together.
-const ERRORS: usize = 1500;
+const ERRORS: usize = 100;
 
 /// The most bins of scores in all tables together.
-const BINS: usize = 600;
+const BINS: usize = 150;
 
 pub(super) fn section(views: &[View], confidence: f64) -> Markup {
     let confidence = number::confidence(confidence).replace(' ', "\u{a0}");

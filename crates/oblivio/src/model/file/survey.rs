@@ -245,7 +245,8 @@ impl Codec for SurveyFile<'_> {
         };
         require(
             (header.kinds.iter().map(|(name, _)| name)).eq(names(&sensitive).iter())
-                && header.learner.names().eq(names(&kept).iter()),
+                && header.learner.names().eq(names(&kept).iter())
+                && header.learner.check_read().is_ok(),
             "its columns",
         )?;
         Ok(Survey {
