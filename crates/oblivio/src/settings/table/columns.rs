@@ -90,8 +90,8 @@ pub(super) static SETTINGS: &[Setting] = &[
         group: Group::Columns,
         help: &[
             "Missing values of features: fill them in and mark them, or refuse them.",
-            "indicate: a missing number is the mean of its column, with an indicator column; a missing category is a level of",
-            "its own. error refuses them.",
+            "indicate: a missing number is the mean of its column, with an indicator column; a missing category is a level \
+             of its own. error refuses them.",
         ],
         used_by: ENCODERS,
         ..PLAIN
