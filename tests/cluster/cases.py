@@ -40,7 +40,7 @@ def gaps():
 def ridge(**settings):
     """A fit that is well enough posed for ten digits of its coefficients."""
     settings = {"n_components": 24, "gamma": 2.0, "alpha": 1.0, "standardize": True, "random_state": 1} | settings
-    return ob.ObliviousRidge(**({"standardize": False} | settings))
+    return ob.ObliviousRidge(**settings)
 
 
 def arguments(rows, columns):
@@ -264,9 +264,9 @@ class Cases:
         rows = table().copy()
         rows.loc[4321, "gpa"] = None
         with pytest.raises(ob.InvalidInputError) as wanted:
-            alone(ridge(), rows, MIXED)
+            alone(ridge(missing_features="error"), rows, MIXED)
         with pytest.raises(type(wanted.value), match="gpa"):
-            self.call(ridge(), "fit", self.engine.frame(rows, 2), **MIXED)
+            self.call(ridge(missing_features="error"), "fit", self.engine.frame(rows, 2), **MIXED)
 
     def test_holes_in_sensitive_features_are_refused_in_a_sentence(self):
         with pytest.raises(ValueError) as wanted:
