@@ -13,7 +13,7 @@ use super::measure::{Measure, Measured};
 use super::resampling::Resampling;
 use super::transport;
 
-/// What is held against the cells.
+/// Scores, labels or features that are compared with the cells.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Outcome<'a> {
     /// Numbers with an order and a distance.

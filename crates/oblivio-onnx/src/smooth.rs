@@ -13,7 +13,7 @@ use super::graph::{Graph, Value};
 use super::kernel::apart_by;
 use super::proto::Element;
 
-/// What is known of the S of rows.
+/// The features of S of rows, and the conditions of their refusal.
 pub(super) struct Features {
     /// D, a row of features each.
     pub(super) values: Value,
@@ -21,7 +21,7 @@ pub(super) struct Features {
     pub(super) refused: Vec<Value>,
 }
 
-/// Rows that something is wrong with.
+/// Rows that are refused, or whose S is unknown.
 #[derive(Default)]
 struct Apart {
     refused: Vec<Value>,

@@ -28,7 +28,7 @@ pub(super) struct Writer<'m> {
     placements: Vec<(&'m Partition, Placement)>,
 }
 
-/// What is known of the S of rows.
+/// The cells and the features of S of rows.
 #[derive(Clone)]
 pub(super) struct Placement {
     pub(super) placed: Rc<Placed>,

@@ -34,7 +34,7 @@ ceilings! {
     so_many, 52, english::phrase("so many"), "`n` rows, this number of rows";
     anew, 20, english::phrase("anew"), "again";
     beside, 90, english::phrase("beside"), "next to, together with";
-    what_is, 270, english::phrase("what is"), "name the noun";
+    what_is, 266, english::phrase("what is"), "name the noun";
     of_which, 36, english::phrase("of which"), "two sentences";
 }
 

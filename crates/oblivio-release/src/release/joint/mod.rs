@@ -61,7 +61,7 @@ pub(super) enum JointColumn {
     },
 }
 
-/// What is known of the S of rows.
+/// The partition, and the cells or features of S of rows.
 pub(super) type Known<'a> = (&'a Partition, &'a SensitiveDesign);
 
 impl JointMap {
